@@ -2,85 +2,60 @@ package main
 
 import (
 	"cmp"
+	"flag"
 	"fmt"
 	"math"
-	"net"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/hashedwheel/hwt/cmd/hwtdemo/internal/text"
 )
 
-// The flags of this file implement flag.Value. The errors of Set name the allowed
-// values; package flag adds the flag and the value. The default is *value.
-
-// ranged is a flag whose value must be within a range.
+// ranged is a flag whose value must be within a range. It implements flag.Value. Package
+// flag adds the flag and the value to the errors of Set. The default is *value.
 type ranged[T cmp.Ordered] struct {
 	value    *T
-	kind     string // for the help, such as "duration"
 	min, max T
 	parse    func(string) (T, error)
 }
 
-// String returns the value in the form of the command line.
-func (r ranged[T]) String() string { return text.Value(*r.value) }
-
-// Type returns the kind of value.
-func (r ranged[T]) Type() string { return r.kind }
+// String returns the value, or "" for the zero flag, which package flag compares it with.
+func (r ranged[T]) String() string {
+	if r.value == nil {
+		return ""
+	}
+	return fmt.Sprint(*r.value)
+}
 
 // Set parses and checks s.
 func (r ranged[T]) Set(s string) error {
 	v, err := r.parse(s)
 	if err != nil || !(r.min <= v && v <= r.max) { // true for NaN
-		return fmt.Errorf("must be a %s from %s to %s", r.kind, text.Value(r.min), text.Value(r.max))
+		return fmt.Errorf("must be from %v to %v", r.min, r.max)
 	}
 	*r.value = v
 	return nil
 }
 
-// number is a flag for a whole number.
-func number(value *int, min, max int) ranged[int] {
-	return ranged[int]{value, "number", min, max, strconv.Atoi}
+// number adds a flag for a whole number.
+func number(f *flag.FlagSet, value *int, min, max int, name, usage string) {
+	f.Var(ranged[int]{value, min, max, strconv.Atoi}, name, usage)
 }
 
-// duration is a flag for a duration.
-func duration(value *time.Duration, min, max time.Duration) ranged[time.Duration] {
-	return ranged[time.Duration]{value, "duration", min, max, time.ParseDuration}
+// duration adds a flag for a duration.
+func duration(f *flag.FlagSet, value *time.Duration, min, max time.Duration, name, usage string) {
+	f.Var(ranged[time.Duration]{value, min, max, time.ParseDuration}, name, usage)
 }
 
-// percent is a flag for a percentage, with or without its sign.
-func percent(value *float64) ranged[float64] {
-	return ranged[float64]{value, "percentage", 0, 100, func(s string) (float64, error) {
-		return strconv.ParseFloat(strings.TrimSuffix(s, "%"), 64)
-	}}
+// percent adds a flag for a percentage.
+func percent(f *flag.FlagSet, value *float64, name, usage string) {
+	f.Var(ranged[float64]{value, 0, 100, func(s string) (float64, error) { return strconv.ParseFloat(s, 64) }}, name, usage)
 }
 
-// seed is a flag for a seed of random numbers.
-func seed(value *uint64) ranged[uint64] {
-	return ranged[uint64]{value, "number", 0, math.MaxUint64, func(s string) (uint64, error) {
-		return strconv.ParseUint(s, 10, 64)
-	}}
-}
-
-// address is a flag for the address of a listener.
-type address struct{ value *string }
-
-// String returns the address.
-func (a address) String() string { return *a.value }
-
-// Type returns the kind of value.
-func (a address) Type() string { return "address" }
-
-// Set checks the form of the address, and its port.
-func (a address) Set(s string) error {
-	_, port, err := net.SplitHostPort(s)
-	if err == nil {
-		_, err = net.LookupPort("tcp", port)
-	}
-	*a.value = s
-	return err
+// seed adds the flag for the seed of random numbers.
+func seed(f *flag.FlagSet, value *uint64) {
+	f.Var(ranged[uint64]{value, 0, math.MaxUint64, func(s string) (uint64, error) { return strconv.ParseUint(s, 10, 64) }},
+		"seed", "`number` that determines the random numbers")
 }
 
 // choice is a flag for one of a few names, in any case.
@@ -89,18 +64,19 @@ type choice[T ~string] struct {
 	names []T
 }
 
-// String returns the name.
-func (c choice[T]) String() string { return string(*c.value) }
-
-// Type returns the kind of value.
-func (c choice[T]) Type() string { return "name" }
+// String returns the name, or "" for the zero flag.
+func (c choice[T]) String() string {
+	if c.value == nil {
+		return ""
+	}
+	return string(*c.value)
+}
 
 // Set checks and sets the name.
 func (c choice[T]) Set(s string) error {
 	name := T(strings.ToLower(s))
 	if !slices.Contains(c.names, name) {
-		last := len(c.names) - 1
-		return fmt.Errorf("must be %s or %s", strings.ReplaceAll(strings.Trim(fmt.Sprint(c.names[:last]), "[]"), " ", ", "), c.names[last])
+		return fmt.Errorf("must be one of %v", c.names)
 	}
 	*c.value = name
 	return nil

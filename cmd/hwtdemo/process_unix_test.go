@@ -6,25 +6,12 @@ import (
 	"bufio"
 	"os"
 	"os/exec"
-	"os/signal"
-	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
-
-// build builds the command once and returns its path.
-func build(t *testing.T) string {
-	t.Helper()
-	binary := filepath.Join(t.TempDir(), "hwtdemo")
-	text, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput()
-	require.NoError(t, err, "%s", text)
-	return binary
-}
 
 // process is a running command.
 type process struct {
@@ -34,35 +21,28 @@ type process struct {
 	wrote  chan struct{} // closed once there is output, or its end; nil unless writes was called
 }
 
-// start starts the command.
-func start(t *testing.T, binary string, args ...string) *process {
+// stuck is the time after which a process is killed, and its test fails.
+const stuck = 2 * time.Minute
+
+// start runs the command in a process: the test's own program, in which TestMain calls main.
+func start(t *testing.T, args ...string) *process {
 	t.Helper()
+	binary, err := os.Executable()
+	require.NoError(t, err)
 	p := &process{Cmd: exec.Command(binary, args...)}
+	p.Env = append(os.Environ(), asCommand+"=1")
 	p.Stderr = &p.errOut
 	p.WaitDelay = 20 * time.Second
 	out, err := p.StdoutPipe()
 	require.NoError(t, err)
 	p.out = bufio.NewReader(out)
-	p.startWithSignals(t)
-	return p
-}
-
-// stuck is the time after which a process is killed, and its test fails.
-const stuck = 2 * time.Minute
-
-// startWithSignals starts the process with the default action for every signal, even
-// if this process ignores some, as under nohup: a child does not inherit the actions
-// of signals that its parent handles.
-func (p *process) startWithSignals(t *testing.T) {
-	handled := make(chan os.Signal, 1)
-	signal.Notify(handled, syscall.SIGINT, syscall.SIGHUP)
-	defer signal.Stop(handled)
 	require.NoError(t, p.Start())
 	watchdog := time.AfterFunc(stuck, func() { p.Process.Kill() })
 	t.Cleanup(func() {
 		watchdog.Stop()
 		p.Process.Kill()
 	})
+	return p
 }
 
 // writes waits until the process writes text to its standard error. It returns false if
@@ -98,23 +78,4 @@ func (p *process) end() (status int, out string) {
 	p.out.WriteTo(&rest)
 	p.Wait()
 	return p.ProcessState.ExitCode(), rest.String()
-}
-
-// freeze stops the process, as Ctrl-Z does, and continues it after pause.
-func (p *process) freeze(t *testing.T, pause time.Duration) {
-	t.Helper()
-	p.signal(t, syscall.SIGSTOP)
-	time.Sleep(pause)
-	p.signal(t, syscall.SIGCONT)
-}
-
-// A process under nohup ignores SIGHUP, and so would the processes that it starts.
-func TestProcessesOfATestUnderNohupTakeSIGHUP(t *testing.T) {
-	signal.Ignore(syscall.SIGHUP)
-	defer signal.Reset(syscall.SIGHUP)
-	p := start(t, "sleep", "60")
-	p.signal(t, syscall.SIGHUP)
-	p.end()
-	status := p.ProcessState.Sys().(syscall.WaitStatus)
-	assert.True(t, status.Signaled() && status.Signal() == syscall.SIGHUP, p.ProcessState)
 }

@@ -2,5 +2,7 @@
 
 package cli
 
-// CPUNow returns false, because this system does not report processor time.
-func CPUNow() (CPU, bool) { return CPU{}, false }
+import "time"
+
+// CPUTime returns false, because this system does not report processor time.
+func CPUTime() (used time.Duration, ok bool) { return 0, false }

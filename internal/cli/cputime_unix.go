@@ -7,12 +7,13 @@ import (
 	"time"
 )
 
-// CPUNow returns the processor time of this process, and false if the system does
-// not report it.
-func CPUNow() (CPU, bool) {
+// CPUTime returns the processor time of all threads of this process, in the program and in
+// the system on its behalf. It includes a timer's worker and the garbage collector, so
+// timers are compared by it. ok is false if the system does not report it.
+func CPUTime() (used time.Duration, ok bool) {
 	var r syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {
-		return CPU{}, false
+		return 0, false
 	}
-	return CPU{User: time.Duration(r.Utime.Nano()), System: time.Duration(r.Stime.Nano())}, true
+	return time.Duration(r.Utime.Nano() + r.Stime.Nano()), true
 }

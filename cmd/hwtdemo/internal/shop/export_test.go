@@ -10,7 +10,7 @@ const OrderSize = unsafe.Sizeof(order{})
 
 // PaymentsDrawn returns the number of payments that newWorkers draws.
 func PaymentsDrawn(ctx context.Context, c Config) (n int) {
-	for _, w := range newWorkers(ctx, newShop(c.CheckAfter), c) {
+	for _, w := range newWorkers(ctx, &shop{checkAfter: c.CheckAfter}, c) {
 		n += len(w.payments)
 	}
 	return n

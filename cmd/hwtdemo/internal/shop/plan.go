@@ -18,7 +18,7 @@ type payment struct {
 // newWorkers draws all orders and payments, divides them among workers, and allocates
 // all memory of the simulation except the timer's. The draw depends on the seed, not
 // on the number of workers. Once ctx ends, the remaining orders stay undrawn.
-func newWorkers(ctx context.Context, s *Shop, c Config) []*worker {
+func newWorkers(ctx context.Context, s *shop, c Config) []*worker {
 	rng := rand.New(rand.NewPCG(c.Seed, 0))
 	orders := make([]order, c.Orders)
 	workers := make([]*worker, min(c.Producers, c.Orders))
@@ -30,18 +30,15 @@ func newWorkers(ctx context.Context, s *Shop, c Config) []*worker {
 	return workers
 }
 
-// Prices in cents.
-const minCents, maxCents = 100, 20_000
-
-// draw draws the price of each order, and who pays and when.
-func (w *worker) draw(ctx context.Context, rng *rand.Rand, s *Shop, c Config) {
+// draw draws who pays and when.
+func (w *worker) draw(ctx context.Context, rng *rand.Rand, s *shop, c Config) {
 	w.payments = make([]payment, 0, int(float64(len(w.orders))*min(1, c.Paid/100+0.01)))
 	for i := range w.orders {
 		if i%checkStopEvery == 0 && ctx.Err() != nil {
 			return
 		}
 		o := &w.orders[i]
-		o.shop, o.cents = s, minCents+rng.Uint32N(maxCents-minCents)
+		o.shop = s
 		pays, after := rng.Float64()*100 < c.Paid, time.Duration(rng.Int64N(int64(c.CheckAfter)))
 		if pays {
 			w.payments = append(w.payments, payment{at: after, order: o})

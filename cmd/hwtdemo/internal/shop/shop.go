@@ -1,6 +1,5 @@
-// Package shop simulates a shop with very many orders. Each order reserves stock
-// and money and is checked some time later. A payment in time cancels the check. A
-// check that fires releases the order.
+// Package shop simulates a shop with very many orders. Each order is checked some time
+// later. A payment in time cancels the check. A check that fires releases the order.
 package shop
 
 import (
@@ -8,93 +7,90 @@ import (
 	"time"
 
 	"github.com/hashedwheel/hwt"
-	"github.com/hashedwheel/hwt/cmd/hwtdemo/internal/lateness"
 )
 
-// Shop keeps the accounts: each order takes one unit of stock and a sum of money.
+// shop keeps the accounts.
 //
 // Ground rules: producers, payers and checks write the fields after opened
 // concurrently, and any goroutine reads them. The winner of the compare-and-swap on
 // an order's state counts its end.
-type Shop struct {
-	checkAfter time.Duration // Immutable after newShop.
+type shop struct {
+	checkAfter time.Duration // Immutable.
 	opened     time.Time     // Written once, before the first order.
 
-	stock    account           // units, of which each order takes one
-	money    account           // cents
-	refused  atomic.Int64      // payments after the check had fired
-	twice    atomic.Int64      // orders that would have ended twice: a fault of the timer
-	lateness lateness.Recorder // of the checks that fired
-}
-
-func newShop(checkAfter time.Duration) *Shop {
-	return &Shop{checkAfter: checkAfter}
+	created  atomic.Int64
+	ends     [unprocessed + 1]atomic.Int64 // by state
+	rejected atomic.Int64                  // payments after the check had fired
+	twice    atomic.Int64                  // orders that would have ended twice: a fault of the timer
+	early    atomic.Int64                  // checks that fired early: a fault of the timer
+	latest   atomic.Int64                  // greatest lateness of a check, in nanoseconds
 }
 
 // elapsed returns the time since the shop opened, which is its clock.
-func (s *Shop) elapsed() time.Duration { return time.Since(s.opened) }
-
-// account counts reservations and their ends.
-type account struct {
-	reserved, paid, released, unprocessed atomic.Int64
-}
+func (s *shop) elapsed() time.Duration { return time.Since(s.opened) }
 
 // balance returns the account at present. It reads the ends first: they never exceed
-// the reservations.
-func (a *account) balance() Balance {
-	b := Balance{Paid: a.paid.Load(), Released: a.released.Load(), Unprocessed: a.unprocessed.Load()}
-	b.Reserved = a.reserved.Load()
+// the created orders.
+func (s *shop) balance() Balance {
+	b := Balance{Paid: s.ends[paid].Load(), Released: s.ends[released].Load(), Unprocessed: s.ends[unprocessed].Load()}
+	b.Created = s.created.Load()
 	return b
 }
 
-// Balance is an account at one moment.
+// Balance is the account of the orders at one moment.
 type Balance struct {
-	Reserved    int64 `json:"reserved"`
+	Created     int64 `json:"created"`
 	Paid        int64 `json:"paid"`
 	Released    int64 `json:"released"`
-	Unprocessed int64 `json:"unprocessed"` // still reserved when the timer was stopped
+	Unprocessed int64 `json:"unprocessed"` // check pending when the timer was stopped
 }
 
-// Rest returns the number of reservations that have not ended.
-func (b Balance) Rest() int64 { return b.Reserved - b.Paid - b.Released - b.Unprocessed }
+// Rest returns the number of orders that have not ended.
+func (b Balance) Rest() int64 { return b.Created - b.Paid - b.Released - b.Unprocessed }
 
 // The states of an order. Each but the first is final.
 const (
-	stateReserved uint32 = iota
-	statePaid
-	stateReleased
-	stateUnprocessed
+	pending uint32 = iota
+	paid
+	released
+	unprocessed
 )
 
 // order is one order and the task of its check: the check takes no memory except the
 // timeout. It has 40 bytes where pointers have 8.
 type order struct {
-	shop  *Shop         // Immutable after drawing.
+	shop  *shop         // Immutable after drawing.
 	check hwt.Timeout   // Written by its producer, read by its payer afterwards.
 	due   time.Duration // of the check. Written by its producer before the check is scheduled.
-	cents uint32        // Immutable after drawing.
 	state atomic.Uint32 // Atomic: written by the end of the order.
 }
 
-// place reserves stock and money, and schedules the check.
+// place counts the order, and schedules its check.
 func (o *order) place(timer hwt.Timer) error {
 	s := o.shop
 	o.due = s.elapsed() + s.checkAfter
-	s.stock.reserved.Add(1)
-	s.money.reserved.Add(int64(o.cents))
+	s.created.Add(1)
 	check, err := timer.NewTimeout(o, s.checkAfter)
 	if err != nil {
-		o.end(stateUnprocessed)
+		o.end(unprocessed)
 		return err
 	}
 	o.check = check
 	return nil
 }
 
-// Run is the check: it releases the reservation of an unpaid order.
+// Run is the check: it releases an unpaid order.
 func (o *order) Run(hwt.Timeout) error {
-	o.shop.lateness.Record(o.shop.elapsed() - o.due)
-	o.end(stateReleased)
+	late := int64(o.shop.elapsed() - o.due)
+	if late < 0 {
+		o.shop.early.Add(1)
+	}
+	for latest := &o.shop.latest; ; {
+		if most := latest.Load(); late <= most || latest.CompareAndSwap(most, late) {
+			break
+		}
+	}
+	o.end(released)
 	return nil
 }
 
@@ -102,29 +98,17 @@ func (o *order) Run(hwt.Timeout) error {
 // the goods may be sold already, and the payment is rejected.
 func (o *order) pay(inTime bool) {
 	if !inTime {
-		o.shop.refused.Add(1)
+		o.shop.rejected.Add(1)
 		return
 	}
-	o.end(statePaid)
+	o.end(paid)
 }
 
 // end counts the one end of the order.
 func (o *order) end(state uint32) {
-	if !o.state.CompareAndSwap(stateReserved, state) {
+	if !o.state.CompareAndSwap(pending, state) {
 		o.shop.twice.Add(1)
 		return
 	}
-	o.shop.stock.of(state).Add(1)
-	o.shop.money.of(state).Add(int64(o.cents))
-}
-
-// of returns the counter of the ends in state.
-func (a *account) of(state uint32) *atomic.Int64 {
-	switch state {
-	case statePaid:
-		return &a.paid
-	case stateReleased:
-		return &a.released
-	}
-	return &a.unprocessed
+	o.shop.ends[state].Add(1)
 }

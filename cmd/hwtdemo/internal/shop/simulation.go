@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"time"
 
@@ -17,51 +18,47 @@ type Config struct {
 	CheckAfter time.Duration // from order to check; positive
 	Paid       float64       // percent of the orders that are paid, 0 to 100
 	Producers  int           // goroutines that create orders; the same number pays; at least 1
-	Seed       uint64        // of who pays and when, and of the prices
+	Seed       uint64        // of who pays and when
 }
 
 // Simulation is one run of a shop. Create it with New, and use it once.
 type Simulation struct {
 	config  Config
-	shop    *Shop
-	open    func() (hwt.Engine, error)
+	shop    *shop
 	timer   hwt.Engine
 	workers []*worker
 	report  Report
 }
 
-// New returns a simulation with the timer that open makes. The timer must run its
+// New returns a simulation with an unused timer, which Run stops. The timer must run its
 // tasks on its worker; they are short.
-func New(c Config, open func() (hwt.Engine, error)) *Simulation {
-	return &Simulation{config: c, shop: newShop(c.CheckAfter), open: open}
+func New(c Config, timer hwt.Engine) *Simulation {
+	return &Simulation{config: c, shop: &shop{checkAfter: c.CheckAfter}, timer: timer}
 }
 
 // Progress returns the orders so far and their ends. It is safe for concurrent use.
-func (s *Simulation) Progress() Balance { return s.shop.stock.balance() }
+func (s *Simulation) Progress() Balance { return s.shop.balance() }
 
 // Run simulates until every order has ended, or ctx does. The report is complete in
-// both cases. It returns an error if the timer cannot be created, or rejects a timeout.
+// both cases. It returns an error if the timer rejects a timeout.
 func (s *Simulation) Run(ctx context.Context) (*Report, error) {
 	s.workers = newWorkers(ctx, s.shop, s.config)
-	timer, err := s.open()
-	if err != nil {
-		return nil, err
-	}
-	s.timer = timer
 	var empty int64
 	if ctx.Err() == nil { // else the heap is not measured
 		empty = heapInUse()
 	}
-	cpu, _ := cli.CPUNow()
+	before, _ := cli.CPUTime()
 
 	s.shop.opened = time.Now()
-	err = s.create(ctx)
+	err := s.create(ctx)
 	if err == nil && ctx.Err() == nil {
 		s.measureHeap(empty)
 		s.pay(ctx)
 	}
-	s.stop()
-	s.finishReport(cpu, ctx.Err() != nil)
+	for _, timeout := range s.timer.Stop() {
+		timeout.Task().(*order).end(unprocessed)
+	}
+	s.finishReport(before, ctx.Err() != nil)
 	return &s.report, err
 }
 
@@ -80,28 +77,23 @@ func (s *Simulation) create(ctx context.Context) error {
 	return nil
 }
 
-// pay runs the payers, and waits until every order has ended.
-func (s *Simulation) pay(ctx context.Context) {
-	var wg sync.WaitGroup
-	for _, w := range s.workers {
-		wg.Go(func() { w.pay(ctx, s.shop) })
-	}
-	wg.Wait()
-	s.await(ctx)
-}
-
 // The wait for the end of all orders.
 const (
 	awaitEvery = 5 * time.Millisecond // between two looks
 	grace      = 30 * time.Second     // after the last check was due; then it counts as lost
 )
 
-// await waits until every order has ended, or grace is over: the timer may have lost a
-// check.
-func (s *Simulation) await(ctx context.Context) {
+// pay runs the payers, and waits until every order has ended, or grace is over: the timer
+// may have lost a check.
+func (s *Simulation) pay(ctx context.Context) {
+	var wg sync.WaitGroup
+	for _, w := range s.workers {
+		wg.Go(func() { w.pay(ctx, s.shop) })
+	}
+	wg.Wait()
 	look := time.NewTicker(awaitEvery)
 	defer look.Stop()
-	for s.shop.stock.balance().Rest() > 0 && s.shop.elapsed() < s.lastDue()+grace {
+	for lastDue := s.report.CreateTime + s.config.CheckAfter; s.shop.balance().Rest() > 0 && s.shop.elapsed() < lastDue+grace; {
 		select {
 		case <-ctx.Done():
 			return
@@ -110,12 +102,27 @@ func (s *Simulation) await(ctx context.Context) {
 	}
 }
 
-// lastDue returns the latest deadline of a check.
-func (s *Simulation) lastDue() time.Duration { return s.report.CreateTime + s.config.CheckAfter }
+// The heap is measured only if there is enough to measure, and time for it.
+const (
+	heapMinPending = 10_000                 // checks
+	heapMinTime    = 500 * time.Millisecond // until the first check is due
+)
 
-// stop stops the timer and counts its pending timeouts as unprocessed.
-func (s *Simulation) stop() {
-	for _, timeout := range s.timer.Stop() {
-		timeout.Task().(*order).end(stateUnprocessed)
+// heapInUse returns the size of the reachable heap in bytes.
+func heapInUse() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+// measureHeap measures the growth of the heap per pending check since it was empty. All
+// orders are placed and unpaid. The memory of the orders was allocated before.
+func (s *Simulation) measureHeap(empty int64) {
+	pending := s.timer.Pending()
+	if pending < heapMinPending || s.config.CheckAfter-s.shop.elapsed() < heapMinTime {
+		return
 	}
+	perCheck := float64(heapInUse()-empty) / float64(pending)
+	s.report.HeapPerCheck = &perCheck
 }

@@ -37,7 +37,7 @@ const (
 )
 
 // pay makes the worker's payments, each at its time or up to payEvery later.
-func (w *worker) pay(ctx context.Context, s *Shop) {
+func (w *worker) pay(ctx context.Context, s *shop) {
 	w.sortPayments(ctx)
 	pause := time.NewTimer(0)
 	defer pause.Stop()

@@ -3,6 +3,8 @@ package soak
 import (
 	"context"
 	"time"
+
+	"github.com/hashedwheel/hwt/cmd/hwtdemo/internal/engines"
 )
 
 // Load names a way to use timers.
@@ -50,7 +52,7 @@ var workersOf = []int{1, 2, 7}
 // plan returns the plan for a round of e. Every load has its turn early; most
 // rounds are random and short. Engines without a worker have random rounds only: Go
 // keeps the memory of the greatest number of goroutines and timers.
-func (c Config) plan(e Engine, number int) plan {
+func (c Config) plan(e engines.Engine, number int) plan {
 	turn, load := number%turns, c.Load
 	if load == "" {
 		load = Random
@@ -60,7 +62,7 @@ func (c Config) plan(e Engine, number int) plan {
 	}
 	workers := workersOf[(number+number/turns)%len(workersOf)]
 	switch {
-	case !e.Worker:
+	case e.Wheel == 0:
 	case load == Rate:
 		return plan{load: load, tick: rateTick, workers: workers, length: 8 * rateTick, maxLate: 2 * rateTick}
 	case load == Resets:

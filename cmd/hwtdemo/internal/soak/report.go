@@ -24,23 +24,22 @@ type Report struct {
 
 // EngineReport sums up the rounds of an engine.
 type EngineReport struct {
-	Engine      string         `json:"engine"`
-	Rounds      int64          `json:"rounds"`
-	ByLoad      map[Load]int64 `json:"rounds_by_load"`
-	Operations  int64          `json:"operations"`
-	Faults      int64          `json:"faults"`
-	Accepted    int64          `json:"accepted"`
-	Expired     int64          `json:"expired"`
-	Cancelled   int64          `json:"cancelled"`
-	Unprocessed int64          `json:"unprocessed"`
-	Looks       int64          `json:"looks"`       // at the counts, during rounds
-	MaxLate     time.Duration  `json:"max_late_ns"` // of the latest timeout, whatever the reason
+	Engine      string        `json:"engine"`
+	Rounds      int64         `json:"rounds"`
+	Operations  int64         `json:"operations"`
+	Faults      int64         `json:"faults"`
+	Accepted    int64         `json:"accepted"`
+	Expired     int64         `json:"expired"`
+	Cancelled   int64         `json:"cancelled"`
+	Unprocessed int64         `json:"unprocessed"`
+	Looks       int64         `json:"looks"`       // checks of the counts during rounds
+	MaxLate     time.Duration `json:"max_late_ns"` // of the latest timeout, whatever the reason
 }
 
 func newReport(c Config) *Report {
 	r := &Report{Seed: c.Seed, Callers: c.Callers, Violations: []string{}}
 	for _, e := range c.Engines {
-		r.Engines = append(r.Engines, &EngineReport{Engine: e.Name, ByLoad: make(map[Load]int64)})
+		r.Engines = append(r.Engines, &EngineReport{Engine: e.Name})
 	}
 	return r
 }
@@ -49,7 +48,6 @@ func newReport(c Config) *Report {
 func (e *EngineReport) add(r *round, seen *statsWatcher) {
 	s := r.timer.Stats()
 	e.Rounds++
-	e.ByLoad[r.plan.load]++
 	e.Operations += r.operations.Load()
 	e.Faults += r.faults.Load()
 	e.Accepted += s.Accepted
@@ -106,17 +104,7 @@ func (r *Report) Text() string {
 	}
 	b.WriteByte('\n')
 	r.writeTable(&b)
-	looks, byLoad := int64(0), make(map[Load]int64)
-	for _, e := range r.Engines {
-		looks += e.Looks
-		for load, n := range e.ByLoad {
-			byLoad[load] += n
-		}
-	}
-	fmt.Fprintf(&b, "\nrounds      %s random, %s at a rate, %s with resets\n",
-		cli.Count(byLoad[Random]), cli.Count(byLoad[Rate]), cli.Count(byLoad[Resets]))
-	fmt.Fprintf(&b, "counts      checked %s times during rounds, and after each\n", cli.Count(looks))
-	fmt.Fprintf(&b, "heap        %s bytes before, %s after\n", cli.Count(r.Before.Heap), cli.Count(r.After.Heap))
+	fmt.Fprintf(&b, "\nheap        %s bytes before, %s after\n", cli.Count(r.Before.Heap), cli.Count(r.After.Heap))
 	fmt.Fprintf(&b, "goroutines  %d before, %d after, at most %s at once\n",
 		r.Before.Goroutines, r.After.Goroutines, cli.Count(r.After.Peak))
 	fmt.Fprintf(&b, "violations  %d\n", len(r.Violations))
@@ -141,6 +129,7 @@ func (r *Report) writeTable(w io.Writer) {
 	row("", func(e *EngineReport) string { return e.Engine })
 	count("rounds", func(e *EngineReport) int64 { return e.Rounds })
 	count("operations", func(e *EngineReport) int64 { return e.Operations })
+	count("checks", func(e *EngineReport) int64 { return e.Looks })
 	count("faults", func(e *EngineReport) int64 { return e.Faults })
 	count("accepted", func(e *EngineReport) int64 { return e.Accepted })
 	count("= expired", func(e *EngineReport) int64 { return e.Expired })

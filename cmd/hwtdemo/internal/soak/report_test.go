@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/hashedwheel/hwt"
+	"github.com/hashedwheel/hwt/cmd/hwtdemo/internal/engines"
 )
 
 func TestHeapMayGrowWithTheNumberOfProcessors(t *testing.T) {
@@ -77,7 +78,7 @@ func TestLatenessBeyondTheStallsIsAViolation(t *testing.T) {
 }
 
 func TestMaximumLatenessOfAllRoundsIsReported(t *testing.T) {
-	e := newReport(Config{Engines: Engines[:1]}).Engines[0]
+	e := newReport(Config{Engines: engines.All[:1]}).Engines[0]
 	for _, late := range []int64{3, 7, 5} {
 		r := &round{timer: ticked{}}
 		raise(&r.latest, late)
@@ -89,7 +90,7 @@ func TestMaximumLatenessOfAllRoundsIsReported(t *testing.T) {
 }
 
 func TestFirstRoundsCoverEveryLoad(t *testing.T) {
-	wheel, other := Engine{Worker: true}, Engine{}
+	wheel, other := engines.Engine{Wheel: 1}, engines.Engine{}
 	c := Config{Round: 50 * time.Millisecond}
 	short := plan{load: Random, tick: time.Millisecond, workers: 1, length: 50 * time.Millisecond}
 	for i, load := range Loads {

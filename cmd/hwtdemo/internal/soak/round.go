@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hashedwheel/hwt"
+	"github.com/hashedwheel/hwt/cmd/hwtdemo/internal/engines"
 )
 
 // round is the life of one timer, with its counts.
@@ -47,9 +48,9 @@ type round struct {
 }
 
 // newRound makes the timer and the work of a round.
-func newRound(e Engine, p plan, seed uint64, callers int, end context.CancelFunc) (*round, error) {
+func newRound(e engines.Engine, p plan, seed uint64, callers int, end context.CancelFunc) (*round, error) {
 	r := &round{plan: p, began: time.Now(), end: end, seed: seed}
-	o := Options{TickDuration: p.tick, Workers: p.workers, Logger: slog.New(slog.DiscardHandler), ErrorHandler: r.onError}
+	o := engines.Options{TickDuration: p.tick, Workers: p.workers, Logger: slog.New(slog.DiscardHandler), ErrorHandler: r.onError}
 	switch p.load {
 	case Rate:
 		r.work = &rateWork{round: r, share: callers}

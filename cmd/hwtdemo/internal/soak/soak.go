@@ -25,11 +25,13 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/hashedwheel/hwt/cmd/hwtdemo/internal/engines"
 )
 
 // Config is the size of a [Soak].
 type Config struct {
-	Engines []Engine
+	Engines []engines.Engine
 	Load    Load          // "" means all in turn
 	For     time.Duration // length of the soak; the last round is cut short
 	Round   time.Duration // life of the timer of a random round
@@ -68,6 +70,7 @@ func (s *Soak) Run(ctx context.Context) (*Report, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.config.For)
 	defer cancel()
 	r := newReport(s.config)
+	idle := runtime.NumGoroutine()
 	random := rand.New(rand.NewPCG(s.config.Seed, 0))
 	for n := 0; n == 0 || ctx.Err() == nil; n++ {
 		for i, e := range s.config.Engines {
@@ -76,10 +79,10 @@ func (s *Soak) Run(ctx context.Context) (*Report, error) {
 			}
 		}
 		if n == 0 { // the first rounds fill caches and pools
-			r.Before = s.restingMemory(0)
+			r.Before = s.restingMemory(idle, time.Second)
 		}
 	}
-	r.After = s.restingMemory(r.Before.Goroutines)
+	r.After = s.restingMemory(r.Before.Goroutines, patience)
 	r.Elapsed = time.Since(s.began)
 	r.Interrupted = parent.Err() != nil
 	r.checkMemory()
@@ -87,7 +90,7 @@ func (s *Soak) Run(ctx context.Context) (*Report, error) {
 }
 
 // round runs one round of e and adds it to the report.
-func (s *Soak) round(ctx context.Context, e Engine, p plan, seed uint64, into *Report, engine *EngineReport) error {
+func (s *Soak) round(ctx context.Context, e engines.Engine, p plan, seed uint64, into *Report, engine *EngineReport) error {
 	ctx, end := context.WithTimeout(ctx, p.length)
 	defer end()
 	r, err := newRound(e, p, seed, s.config.Callers, end)
@@ -116,10 +119,10 @@ type Memory struct {
 // patience bounds the wait for an event on a busy machine. Tests set it.
 var patience = 10 * time.Second
 
-// restingMemory waits until at most that many goroutines are left, or patience ends,
-// and measures. Zero means any number, after a moment.
-func (s *Soak) restingMemory(goroutines int) Memory {
-	waitUntil(func() bool { return runtime.NumGoroutine() <= goroutines }, min(patience, time.Duration(goroutines+1)*time.Second))
+// restingMemory waits until at most that many goroutines are left, or limit has passed,
+// and measures.
+func (s *Soak) restingMemory(goroutines int, limit time.Duration) Memory {
+	waitUntil(func() bool { return runtime.NumGoroutine() <= goroutines }, min(patience, limit))
 	visitProcessors()
 	runtime.GC()
 	runtime.GC() // frees the memory that the first one's cleanups released

@@ -17,17 +17,18 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/hashedwheel/hwt"
+	"github.com/hashedwheel/hwt/cmd/hwtdemo/internal/engines"
 	"github.com/hashedwheel/hwt/cmd/hwtdemo/internal/soak"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func hashed(o soak.Options) (hwt.Engine, error) { return soak.Engines[0].New(o) }
+func hashed(o engines.Options) (hwt.Engine, error) { return engines.All[0].New(o) }
 
 // run soaks the timer that open returns. It uses the real clock, to provoke races.
-func run(t *testing.T, load soak.Load, open func(soak.Options) (hwt.Engine, error)) *soak.Report {
+func run(t *testing.T, load soak.Load, open func(engines.Options) (hwt.Engine, error)) *soak.Report {
 	r, err := soak.New(soak.Config{
-		Engines: []soak.Engine{{Name: "it", Worker: true, New: open}}, Load: load,
+		Engines: []engines.Engine{{Name: "it", Wheel: 1, New: open}}, Load: load,
 		For: 300 * time.Millisecond, Round: 50 * time.Millisecond, Callers: 3, Seed: 1,
 	}).Run(t.Context())
 	require.NoError(t, err)
@@ -39,7 +40,6 @@ func TestGoodTimerPassesUnderEveryLoad(t *testing.T) {
 		r := run(t, load, hashed)
 		require.NoError(t, r.Err(), load)
 		e := r.Engines[0]
-		assert.Equal(t, map[soak.Load]int64{load: e.Rounds}, e.ByLoad)
 		assert.Positive(t, e.Accepted, load)
 		assert.Equal(t, e.Accepted, e.Expired+e.Cancelled+e.Unprocessed, load)
 		assert.Positive(t, e.Looks)
@@ -53,7 +53,7 @@ func TestGoodTimerPassesUnderEveryLoad(t *testing.T) {
 // More callers than timeouts in a batch.
 func TestManyCallersShareTheRate(t *testing.T) {
 	r, err := soak.New(soak.Config{
-		Engines: soak.Engines[:1], Load: soak.Rate, For: 300 * time.Millisecond, Callers: 600, Seed: 1,
+		Engines: engines.All[:1], Load: soak.Rate, For: 300 * time.Millisecond, Callers: 600, Seed: 1,
 	}).Run(t.Context())
 	require.NoError(t, err)
 	assert.Positive(t, r.Engines[0].Accepted)
@@ -66,7 +66,7 @@ func TestTaskThatNeverRunsIsDetected(t *testing.T) {
 	var lost sync.Once
 	r, err := soak.New(soak.Config{
 		For: time.Hour, Round: time.Hour, Callers: 1, Seed: seedWithExecutor,
-		Engines: []soak.Engine{{Name: "it", Worker: true, New: func(o soak.Options) (hwt.Engine, error) {
+		Engines: []engines.Engine{{Name: "it", Wheel: 1, New: func(o engines.Options) (hwt.Engine, error) {
 			inner := o.Executor
 			o.Executor = execute(func(task func()) error {
 				lose := false
@@ -91,12 +91,11 @@ type execute func(task func()) error
 
 func (f execute) Execute(task func()) error { return f(task) }
 
-// untilFound soaks until a round finds the wanted violation. On a busy machine, another may come
-// first, since the test is impatient: it soaks again with another seed.
+// untilFound soaks with several seeds, until a round finds the wanted violation. On a busy
+// machine, another may come first, since the test is impatient.
 func untilFound(t *testing.T, load soak.Load, want string, spoil func(hwt.Engine) hwt.Engine) {
 	for seed := range uint64(20) {
 		text := firstFound(t, load, seed, spoil).Text()
-		require.NotContains(t, text, "violations  0\n")
 		if regexp.MustCompile(want).MatchString(text) {
 			return
 		}
@@ -105,22 +104,23 @@ func untilFound(t *testing.T, load soak.Load, want string, spoil func(hwt.Engine
 	t.Errorf("no round found: %s", want)
 }
 
-// firstFound soaks until a round finds a violation. The last round gives up early, so
-// firstFound waits for the rest of its tasks.
+// firstFound soaks until a round finds a violation, or for two ticks of the rate load. The
+// last round gives up early, so firstFound waits for the rest of its tasks.
 func firstFound(t *testing.T, load soak.Load, seed uint64, spoil func(hwt.Engine) hwt.Engine) *soak.Report {
 	ctx, over := context.WithCancel(t.Context())
-	opened := func(o soak.Options) (hwt.Engine, error) {
+	defer over()
+	opened := func(o engines.Options) (hwt.Engine, error) {
 		timer, err := hashed(o)
 		require.NoError(t, err)
 		t.Cleanup(func() { timer.Shutdown(context.Background()) })
 		return spoil(timer), nil
 	}
 	s := soak.New(soak.Config{
-		Engines: []soak.Engine{{Name: "it", Worker: true, New: opened}}, Load: load,
-		For: time.Hour, Round: 50 * time.Millisecond, Callers: 3, Seed: seed,
+		Engines: []engines.Engine{{Name: "it", Wheel: 1, New: opened}}, Load: load,
+		For: 800 * time.Millisecond, Round: 50 * time.Millisecond, Callers: 3, Seed: seed,
 	})
 	go func() {
-		for s.Progress().Violations == 0 {
+		for s.Progress().Violations == 0 && ctx.Err() == nil {
 			time.Sleep(time.Millisecond)
 		}
 		over()
@@ -250,7 +250,7 @@ func TestInterruptEndsASoakWithAReport(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	r, err := soak.New(soak.Config{
-		Engines: soak.Engines, For: time.Hour, Round: time.Hour, Callers: 1,
+		Engines: engines.All, For: time.Hour, Round: time.Hour, Callers: 1,
 	}).Run(ctx)
 	require.NoError(t, err)
 	assert.True(t, r.Interrupted)
@@ -264,7 +264,7 @@ func threeRounds(t *testing.T, second func() (stopped func())) *soak.Report {
 	rounds := 0
 	r, err := soak.New(soak.Config{
 		Load: soak.Random, For: time.Hour, Round: 50 * time.Millisecond, Callers: 3, Seed: 1,
-		Engines: []soak.Engine{{Name: "it", Worker: true, New: func(o soak.Options) (hwt.Engine, error) {
+		Engines: []engines.Engine{{Name: "it", Wheel: 1, New: func(o engines.Options) (hwt.Engine, error) {
 			timer, err := hashed(o)
 			switch rounds++; rounds {
 			case 2:
