@@ -43,7 +43,6 @@ func commands() []command {
 		{"backup", "FILE", "copy an SQLite store to a new file (PostgreSQL: pg_dump)", operate(backup)},
 		{"restore", "FILE", "copy a backup to a new store (PostgreSQL: pg_restore)", runRestore},
 		{"migrate", "", "copy a store to a new store", runMigrate},
-		{"orders", "", "show a shop that survives SIGKILLs", runOrders},
 		{"lateness", "", "measure the lateness of firings", runLateness},
 		{"figures", "", "measure the table of the README, in a quarter of an hour", runFigures},
 		{"check", "", "check the promises under faults", runCheck},

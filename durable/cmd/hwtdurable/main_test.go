@@ -245,19 +245,6 @@ func TestVerifyReadsClaimedEntries(t *testing.T) {
 	require.NotContains(t, log, `key "claimed"`)
 }
 
-func TestShopSurvivesKills(t *testing.T) {
-	out := succeed(t, "orders", "--orders", "60", "--kills", "3", "--check-after", "1s")
-	require.Equal(t, 3, strings.Count(out, "SIGKILL after"), out)
-	require.Contains(t, out, "    60 orders\n")
-	require.Contains(t, out, "paid, 0 of them released all the same\n")
-	require.Contains(t, out, "released, 0 more than once, 0 early, up to ")
-	require.Contains(t, out, "     0 lost\n")
-	for line := range strings.Lines(out) {
-		require.LessOrEqual(t, len(line), 81, line)
-	}
-	require.LessOrEqual(t, strings.Count(out, "\n"), 24)
-}
-
 func TestHelpListsTheCommands(t *testing.T) {
 	for _, args := range []string{"", "help", "-h", "-help", "--help"} {
 		require.Contains(t, succeed(t, strings.Fields(args)...), "migrate", args)
@@ -283,8 +270,6 @@ func TestWrongUsageIsExplained(t *testing.T) {
 		{"stats a --store x", "1 arguments (expected: none)"},
 		{"lateness --rate 0", `invalid value "0" for flag -rate: must be from 1 to 100000`},
 		{"lateness --for x", `invalid value "x" for flag -for: must be from 100ms to 2h0m0s`},
-		{"orders --kills 101", `invalid value "101" for flag -kills: must be from 0 to 100`},
-		{"orders --every 2m", `"2m" for flag -every: must be from 1ms to 1m0s`},
 		{"size --entries 1", `"1" for flag -entries: must be from 1000 to 100000000`},
 		{"figures --rounds -1", `"-1" for flag -rounds: must be from 1 to 100`},
 		{"check --for 9s", `"9s" for flag -for: must be from 10s to 100h0m0s`},

@@ -8,14 +8,13 @@ import (
 
 	"github.com/hashedwheel/hwt/durable/cmd/hwtdurable/internal/check"
 	"github.com/hashedwheel/hwt/durable/cmd/hwtdurable/internal/measure"
-	"github.com/hashedwheel/hwt/durable/cmd/hwtdurable/internal/orders"
 	"github.com/hashedwheel/hwt/durable/cmd/hwtdurable/internal/place"
 	"github.com/hashedwheel/hwt/durable/cmd/hwtdurable/internal/proc"
 )
 
 // runRoles runs a role instead of the command if this process has one.
 func runRoles() {
-	proc.Run(map[string]proc.Role{"fill": proc.Of(measure.Fill), "check": proc.Of(check.Run), "orders": proc.Of(orders.Run)})
+	proc.Run(map[string]proc.Role{"fill": proc.Of(measure.Fill), "check": proc.Of(check.Run)})
 }
 
 // placeFlags adds the flags of a store to measure.
