@@ -35,7 +35,7 @@ func newBackend(ctx context.Context, path string, o Options) (_ *sqliteBackend, 
 	if !o.AnyFileSystem {
 		err = checkLocal(filepath.Dir(path))
 	}
-	if err = errors.Join(err, checkLinks(path), process.checkForeign(path)); err != nil {
+	if err = errors.Join(err, checkLinks(path), checkMount(path), process.checkForeign(path)); err != nil {
 		return nil, explain(path, err)
 	}
 	b := assemble(&storeFiles{path: path, options: o})
@@ -115,18 +115,6 @@ func (b *sqliteBackend) connect(ctx context.Context) (err error) {
 		return err
 	}
 	return b.writer.BusyTimeout(0) // begin waits itself
-}
-
-// settings are the pragmas of the connections that write.
-func (b *sqliteBackend) settings() []string {
-	synchronous := "synchronous = FULL"
-	if b.options.SyncEvery > 0 {
-		synchronous = "synchronous = NORMAL"
-	}
-	return []string{synchronous, "fullfsync = ON", "checkpoint_fullfsync = ON",
-		fmt.Sprintf("wal_autocheckpoint = %d", b.options.checkpoint),
-		fmt.Sprintf("journal_size_limit = %d", 4*b.options.checkpoint*4096), // a long read makes the log grow
-		"temp_store = MEMORY"}
 }
 
 // disconnect gives up the connections. The last one of all processes checkpoints.

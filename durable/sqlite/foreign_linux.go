@@ -1,17 +1,23 @@
 package sqlite
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"strconv"
 	"strings"
 )
 
 // foreign returns a descriptor of a file in this process that neither own has nor a connection of the
-// driver has locked, or "". With locked, it must hold a POSIX lock.
-func foreign(info os.FileInfo, own map[uintptr]bool, locked bool) (descriptor string) {
+// driver has locked, or "". With locked, it must hold a POSIX lock. An error, such as that the process has
+// no free descriptors, leaves the answer open.
+func foreign(info os.FileInfo, own map[uintptr]bool, locked bool) (descriptor string, err error) {
 	entries, err := os.ReadDir("/proc/self/fd")
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil // /proc is not mounted
+	}
 	if err != nil {
-		return "" // /proc is not mounted
+		return "", err
 	}
 	for _, e := range entries {
 		n, err := strconv.ParseUint(e.Name(), 10, 64)
@@ -22,12 +28,15 @@ func foreign(info os.FileInfo, own map[uintptr]bool, locked bool) (descriptor st
 			continue
 		}
 		text, err := os.ReadFile("/proc/self/fdinfo/" + e.Name())
-		if err != nil || strings.Contains(string(text), "OFDLCK") {
-			continue
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // it was closed meanwhile
 		}
-		if !locked || strings.Contains(string(text), "POSIX") {
-			return e.Name()
+		if err != nil {
+			return "", err
+		}
+		if !strings.Contains(string(text), "OFDLCK") && (!locked || strings.Contains(string(text), "POSIX")) {
+			return e.Name(), nil
 		}
 	}
-	return ""
+	return "", nil
 }

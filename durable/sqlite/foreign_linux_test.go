@@ -128,19 +128,46 @@ func TestStoresReuseConnectionsOfAFileInUse(t *testing.T) {
 	require.NoError(t, err)
 }
 
+// withoutDescriptors runs f while the process can open no file.
+func withoutDescriptors(t *testing.T, f func()) {
+	var limit syscall.Rlimit
+	require.NoError(t, syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit))
+	require.NoError(t, syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: 3, Max: limit.Max}))
+	defer func() { require.NoError(t, syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit)) }()
+	f()
+}
+
+// The process then cannot read which files are open and locked.
+func TestOtherLibraryKeepsItsLocksAtTheLimit(t *testing.T) {
+	path := temp(t)
+	s, err := sqlite.Open(t.Context(), path, nil)
+	require.NoError(t, err)
+	other := openOther(t, path)
+	withoutDescriptors(t, func() {
+		for name, err := range map[string]error{"Verify": s.Verify(t.Context()), "Backup": s.Backup(t.Context(), path+".copy")} {
+			assert.ErrorIs(t, err, syscall.EMFILE, name)
+		}
+		assert.NoError(t, s.Close())
+	})
+	assert.True(t, other.locked(t))
+	other.close()
+	next := open(t, path, nil)
+	require.NoError(t, next.Verify(t.Context()))
+	require.NoError(t, next.Close())
+	require.Zero(t, descriptors(t, path))
+}
+
 // A process may have no free descriptor for a while, or fewer rights than at Open.
 func TestSyncEveryNeedsNoNewDescriptor(t *testing.T) {
 	path := temp(t)
 	s := open(t, path, &sqlite.Options{SyncEvery: 10 * time.Millisecond})
-	var limit syscall.Rlimit
-	require.NoError(t, syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit))
-	require.NoError(t, syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: 3, Max: limit.Max}))
 	begun := time.Now()
 	var err error
-	for err == nil && time.Since(begun) < 500*time.Millisecond { // many syncs on the real clock
-		_, err = s.Set(t.Context(), durable.Entry{Key: "k", Due: time.Now().Add(time.Hour)})
-	}
-	require.NoError(t, syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit))
+	withoutDescriptors(t, func() {
+		for err == nil && time.Since(begun) < 500*time.Millisecond { // many syncs on the real clock
+			_, err = s.Set(t.Context(), durable.Entry{Key: "k", Due: time.Now().Add(time.Hour)})
+		}
+	})
 	require.NoError(t, err)
 	require.NoError(t, s.Verify(t.Context()))
 }

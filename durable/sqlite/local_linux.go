@@ -2,7 +2,11 @@ package sqlite
 
 import (
 	"fmt"
+	"os"
+	"strings"
 	"syscall"
+
+	"github.com/hashedwheel/hwt/durable/backend"
 )
 
 // networkTypes are the types of network file systems, as statfs returns them.
@@ -43,6 +47,22 @@ func checkLocal(directory string) error {
 func refuseNetwork(directory string, kind uint32) error {
 	if name := networkTypes[kind]; name != "" {
 		return fmt.Errorf("directory %q is on %s, which may break SQLite's locks: use a local disk, durable/postgres, or Options.AnyFileSystem if it is safe", directory, name)
+	}
+	return nil
+}
+
+// mountPoints decodes the names of /proc/self/mountinfo.
+var mountPoints = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)
+
+// checkMount rejects a file that is a mount point, as with docker run -v timers.db:/data/timers.db. Its log
+// would be beside the mount point, on another file system: the log would be lost with a container, and two
+// containers would have two logs.
+func checkMount(path string) error {
+	mounts, _ := os.ReadFile("/proc/self/mountinfo") // without /proc, there is no way to tell
+	for line := range strings.Lines(string(mounts)) {
+		if fields := strings.Fields(line); len(fields) > 4 && mountPoints.Replace(fields[4]) == path {
+			return fmt.Errorf("%w: %q is a mount point, and SQLite keeps the log beside it: mount the directory", backend.ErrInvalid, path)
+		}
 	}
 	return nil
 }

@@ -2,12 +2,15 @@ package sqlite
 
 import (
 	"errors"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/hashedwheel/hwt/durable"
 )
@@ -33,4 +36,26 @@ func TestFUSENeedsAnyFileSystem(t *testing.T) {
 		_, err = s.Set(t.Context(), durable.Entry{Key: "k", Due: time.Now().Add(time.Hour)})
 		assert.NoError(t, errors.Join(err, s.Verify(t.Context()), s.Close()))
 	}
+}
+
+// Docker mounts a single file so. The log is not on the same file system as the file.
+func TestMountedFileIsRejected(t *testing.T) {
+	dir := t.TempDir()
+	source, path := filepath.Join(dir, "host.db"), filepath.Join(dir, "a b\t\\.db")
+	s, err := Open(t.Context(), source, nil)
+	require.NoError(t, err)
+	require.NoError(t, s.Close())
+	require.NoError(t, os.WriteFile(path, nil, 0o600))
+	if err := syscall.Mount(source, path, "", syscall.MS_BIND, ""); errors.Is(err, syscall.EPERM) {
+		t.Skip("only root may mount a file")
+	} else {
+		require.NoError(t, err)
+	}
+	defer syscall.Unmount(path, syscall.MNT_DETACH)
+	_, err = Open(t.Context(), path, nil)
+	require.ErrorIs(t, err, durable.ErrInvalid)
+	require.ErrorContains(t, err, "mount the directory")
+	s, err = Open(t.Context(), source, nil)
+	require.NoError(t, err)
+	require.NoError(t, s.Close())
 }

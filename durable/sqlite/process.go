@@ -23,9 +23,9 @@ import (
 //	D1. While this package uses a file, it closes no descriptor of the file. A connection that a
 //	    store no longer uses is parked, and the next store on the file takes it.
 //	D2. The last store that leaves a file closes its connections, unless a descriptor of the file has a
-//	    POSIX lock. They stay parked then.
+//	    POSIX lock, or the process cannot tell. They stay parked then.
 //	D3. Open, Backup, and Verify fail if the process has a descriptor of the file that neither this
-//	    package has opened nor the same driver has locked.
+//	    package has opened nor the same driver has locked, or if the process cannot tell.
 
 // process has the files that this package has open in this process.
 var process fileTable
@@ -129,7 +129,10 @@ func (p *fileTable) release(c *conn, usable bool) error {
 // sweep closes the connections of the files that are not in use. The caller holds mu.
 func (p *fileTable) sweep() (err error) {
 	p.files = slices.DeleteFunc(p.files, func(f *openFile) bool {
-		if f.users > 0 || foreign(f.info, nil, true) != "" {
+		if f.users > 0 {
+			return false
+		}
+		if fd, unknown := foreign(f.info, nil, true); fd != "" || unknown != nil {
 			return false
 		}
 		for _, c := range f.parked {
@@ -152,7 +155,11 @@ func (p *fileTable) checkForeign(path string) error {
 	if f := p.find(info); f != nil {
 		own = f.own
 	}
-	if fd := foreign(info, own, false); fd != "" {
+	fd, err := foreign(info, own, false)
+	if err != nil {
+		return fmt.Errorf("cannot look for other SQLite libraries that have %q open: %w", path, err)
+	}
+	if fd != "" {
 		return fmt.Errorf("another SQLite library of this process has %q open (file descriptor %s): "+
 			"its locks end when any descriptor of the file is closed; use Store.DB for your tables, or a second file", path, fd)
 	}

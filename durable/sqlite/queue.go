@@ -36,7 +36,7 @@ func (j *job) withdraw() bool {
 	return j.stage.CompareAndSwap(queued, withdrawn) || j.stage.CompareAndSwap(taken, withdrawn)
 }
 
-// errWithdrawn rolls back a transaction with a withdrawn joq.
+// errWithdrawn rolls back a transaction with a withdrawn job.
 var errWithdrawn = errors.New("withdrawn")
 
 // seal keeps the callers from withdrawing their jobs, or returns errWithdrawn if one has.
