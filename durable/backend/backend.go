@@ -148,6 +148,22 @@ type Backend interface {
 	// Paused returns the pauses, ordered by prefix and group.
 	Paused(ctx context.Context) ([]Pause, error)
 
+	// SetLimit stores a limit, in place of one of the same scope. Processes of releases before limits
+	// ignore it.
+	SetLimit(ctx context.Context, l Limit) error
+
+	// RemoveLimit removes the limit of a scope, or returns ErrNotFound.
+	RemoveLimit(ctx context.Context, scope Scope) error
+
+	// Limited returns the limits, unless known is their version: that is cheap. The zero Version is
+	// that of a store without limits. An error that wraps ErrDamaged comes with all limits: a damaged one lets
+	// no handler begin.
+	Limited(ctx context.Context, known Version) (Limited, error)
+
+	// Share gives a worker permits and tokens for its demands, see L1 to L5. It notes that the worker
+	// knows the limits up to newest. It returns one grant each, or ErrLeaseLost.
+	Share(ctx context.Context, worker, newest int64, demands []Demand) ([]Grant, error)
+
 	// Stats returns sizes, and counts of the pending rows due before each of the times.
 	Stats(ctx context.Context, due []int64) (Stats, error)
 

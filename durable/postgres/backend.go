@@ -31,6 +31,7 @@ type postgresBackend struct {
 	outcomes
 	reader
 	pauses
+	limits
 }
 
 var _ backend.Backend = (*postgresBackend)(nil)
@@ -70,7 +71,7 @@ func assemble(s *session) *postgresBackend {
 	s.acks.again = returner.acknowledge
 	b.lanes = newLanes(s, b.announcer, b.sizes)
 	b.leases = &leases{session: s, announcer: b.announcer, returner: returner}
-	b.claims, b.outcomes = claims{b.leases}, outcomes{s, returner}
+	b.claims, b.outcomes, b.limits = claims{b.leases}, outcomes{s, returner}, limits{b.leases}
 	return b
 }
 

@@ -120,6 +120,7 @@ package postgres
 //	claims.go     claims
 //	reader.go     reading entries
 //	pauses.go     pauses
+//	limits.go     limits
 //	backend.go    the backend of these parts
 //	open.go       the Store
 //	view.go       Tx of the Store

@@ -55,7 +55,7 @@ func TestMissingIndexOfKindsIsNamed(t *testing.T) {
 	pool := newPool(t, "")
 	open(t, pool, postgres.Options{Schema: fresh(t, "unowned")})
 	_, err := pool.Exec(t.Context(), `DROP ROLE IF EXISTS worker; CREATE ROLE worker LOGIN; GRANT USAGE ON SCHEMA unowned TO worker;
-		GRANT SELECT ON unowned.meta TO worker; GRANT SELECT, INSERT, UPDATE, DELETE ON unowned.entry, unowned.dead, unowned.worker, unowned.pause TO worker;
+		GRANT SELECT ON unowned.meta TO worker; GRANT SELECT, INSERT, UPDATE, DELETE ON unowned.entry, unowned.dead, unowned.worker, unowned.pause, unowned.limits, unowned.permit TO worker;
 		GRANT USAGE ON ALL SEQUENCES IN SCHEMA unowned TO worker`)
 	require.NoError(t, err)
 	b := open(t, poolWith(t, "role", "worker"), postgres.Options{Schema: "unowned"})

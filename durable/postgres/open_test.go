@@ -58,12 +58,12 @@ func TestOpenNamesMissingPrivileges(t *testing.T) {
 	require.ErrorContains(t, try("absent"), "the role lacks CREATE on the database")
 	require.ErrorContains(t, try("rights"), "the role lacks USAGE on the schema")
 	run(`GRANT USAGE ON SCHEMA rights TO clerk; GRANT SELECT ON rights.meta TO clerk;
-		GRANT SELECT, INSERT, UPDATE ON rights.entry, rights.dead, rights.worker, rights.pause TO clerk`)
+		GRANT SELECT, INSERT, UPDATE ON rights.entry, rights.dead, rights.worker, rights.pause, rights.limits, rights.permit TO clerk`)
 	err = try("rights")
 	require.ErrorContains(t, err, "USAGE on the sequence generation, USAGE on the sequence removal, "+
 		"DELETE on the table entry, DELETE on the table dead, DELETE on the table worker")
 	run(`GRANT USAGE ON ALL SEQUENCES IN SCHEMA rights TO clerk;
-		GRANT DELETE ON rights.entry, rights.dead, rights.worker, rights.pause TO clerk`)
+		GRANT DELETE ON rights.entry, rights.dead, rights.worker, rights.pause, rights.limits, rights.permit TO clerk`)
 	require.NoError(t, try("rights"))
 	run("CREATE SCHEMA " + fresh(t, "granted") + "; GRANT USAGE, CREATE ON SCHEMA granted TO clerk")
 	require.NoError(t, try("granted"))

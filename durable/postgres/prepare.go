@@ -18,13 +18,14 @@ const missingSQL = `SELECT need || ' on the ' || kind || ' ' || name
 	FROM (VALUES ('sequence', 'witness', 'USAGE'), ('sequence', 'worker_id_seq', 'USAGE'), ('sequence', 'generation', 'USAGE'),
 		('sequence', 'removal', 'USAGE'), ('table', 'meta', 'SELECT'),
 		('table', 'entry', 'SELECT INSERT UPDATE DELETE'), ('table', 'dead', 'SELECT INSERT UPDATE DELETE'),
-		('table', 'worker', 'SELECT INSERT UPDATE DELETE'), ('table', 'pause', 'SELECT INSERT UPDATE DELETE')) p (kind, name, needs), string_to_table(needs, ' ') need
+		('table', 'worker', 'SELECT INSERT UPDATE DELETE'), ('table', 'pause', 'SELECT INSERT UPDATE DELETE'),
+		('table', 'limits', 'SELECT INSERT UPDATE DELETE'), ('table', 'permit', 'SELECT INSERT UPDATE DELETE')) p (kind, name, needs), string_to_table(needs, ' ') need
 	WHERE NOT CASE WHEN kind = 'table' THEN has_table_privilege(format('%I.%I', $1::text, name), need)
 		ELSE has_sequence_privilege(format('%I.%I', $1::text, name), need) END`
 
 // hiddenSQL names the tables with rows that row-level security may hide from the role.
 const hiddenSQL = `SELECT c.relname FROM pg_class c
-	WHERE c.oid = ANY(ARRAY[{s.meta}, {s.entry}, {s.dead}, {s.worker}, {s.pause}]::oid[]) AND row_security_active(c.oid) ORDER BY c.relname`
+	WHERE c.oid = ANY(ARRAY[{s.meta}, {s.entry}, {s.dead}, {s.worker}, {s.pause}, {s.limits}, {s.permit}]::oid[]) AND row_security_active(c.oid) ORDER BY c.relname`
 
 // copiedSQL is whether the rows were copied without the values of the sequences, as logical
 // replication does, or workers would get the IDs of others; and whether the role may correct that.

@@ -123,7 +123,7 @@ func TestEveryTableHasAPrimaryKey(t *testing.T) {
 	var tables, keys int
 	require.NoError(t, pool.QueryRow(t.Context(), `SELECT count(*), count(i) FROM pg_class c LEFT JOIN pg_index i ON i.indrelid = c.oid AND i.indisprimary
 		WHERE c.relnamespace = 'keys'::regnamespace AND c.relkind = 'r'`).Scan(&tables, &keys))
-	require.Equal(t, 5, tables)
+	require.Equal(t, 7, tables)
 	require.Equal(t, tables, keys)
 }
 

@@ -2,7 +2,7 @@ package postgres
 
 // schemaVersion is the version of the tables that this package writes. A later version of the
 // package states in meta.reader the oldest version that may work at the same time.
-const schemaVersion = 2
+const schemaVersion = 3
 
 // migrations[i] leads from version i to i+1.
 //
@@ -38,4 +38,12 @@ ALTER TABLE {s}.dead ADD COLUMN crashes int2 NOT NULL DEFAULT 0, ADD COLUMN grp 
 CREATE TABLE {s}.pause (prefix bytea NOT NULL, grp bytea NOT NULL, reason bytea NOT NULL, actor bytea NOT NULL,
 	since int8 NOT NULL, PRIMARY KEY (prefix, grp));
 UPDATE {s}.meta SET version = 2; -- reader stays 1
+`, `
+SET LOCAL lock_timeout = '1s';
+CREATE TABLE {s}.limits (prefix bytea NOT NULL, grp bytea NOT NULL, running int4 NOT NULL, per_second float8 NOT NULL, burst int4 NOT NULL,
+	version int8 NOT NULL, busy int8 NOT NULL DEFAULT 0, PRIMARY KEY (prefix, grp)) WITH (fillfactor = 50);
+CREATE TABLE {s}.permit (prefix bytea NOT NULL, grp bytea NOT NULL, worker int4 NOT NULL, held int4 NOT NULL, wants int4 NOT NULL,
+	PRIMARY KEY (prefix, grp, worker)) WITH (fillfactor = 50);
+ALTER TABLE {s}.worker ADD COLUMN limits int8; -- newest version that the worker knows; NULL of an older release
+UPDATE {s}.meta SET version = 3; -- reader stays 1
 `}

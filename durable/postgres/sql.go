@@ -42,7 +42,7 @@ func filled(schema string, qualify bool) func(sql string) string {
 		"{rows}", columnArrays(), "{named}", named, "{firing}", firing, "{paused}", paused, "{clock}", clock, "{budget}", withinBudget, "{recent}", fmt.Sprint(recent),
 		"{kind}", "substr(key, 1, position(key, decode('2f', 'hex')))", "{has kind}", "position(key, decode('2f', 'hex')) > 0")
 	names := []string{"{s}", s}
-	for _, name := range []string{"generation", "removal", "witness", "worker_id_seq", "meta", "entry", "dead", "worker", "pause"} {
+	for _, name := range []string{"generation", "removal", "witness", "worker_id_seq", "meta", "entry", "dead", "worker", "pause", "limits", "permit"} {
 		names = append(names, "{s."+name+"}", "'"+strings.ReplaceAll(s+"."+name, "'", "''")+"'::pg_catalog.regclass")
 	}
 	literals := strings.NewReplacer(names...)
@@ -120,7 +120,7 @@ const (
 
 // Workers.
 const (
-	registerSQL = `INSERT INTO {s}.worker (until) VALUES ({clock} + $1) RETURNING id`
+	registerSQL = `INSERT INTO {s}.worker (until, limits) VALUES (({clock} + $1), 0) RETURNING id`
 	renewSQL    = `UPDATE {s}.worker SET until = ({clock} + $2) WHERE id = $1 AND until > {clock} RETURNING id`
 	endLeaseSQL = `UPDATE {s}.worker SET until = 0 WHERE id = $1 AND until > {clock} RETURNING id`
 	forgetSQL   = `DELETE FROM {s}.worker w WHERE w.until < ({clock} - 3600000000000)
@@ -135,6 +135,35 @@ const (
 		ON CONFLICT (prefix, grp) DO UPDATE SET (reason, actor, since) = ROW(EXCLUDED.reason, EXCLUDED.actor, EXCLUDED.since)`
 	resumeSQL = `DELETE FROM {s}.pause WHERE prefix = $1 AND grp = $2 RETURNING since`
 	pausesSQL = `SELECT prefix, grp, reason, actor, since FROM {s}.pause ORDER BY prefix, grp`
+
+	// Each version is greater than all before it: SetLimit takes it under a lock.
+	lockVersionSQL = `SELECT pg_advisory_xact_lock(hashtextextended('hwt limits:' || $1, 0))`
+	setLimitSQL    = `INSERT INTO {s}.limits (prefix, grp, running, per_second, burst, version) VALUES ($1, $2, $3, $4, $5, nextval({s.generation}))
+		ON CONFLICT (prefix, grp) DO UPDATE SET (running, per_second, burst, version) = ROW(EXCLUDED.running, EXCLUDED.per_second, EXCLUDED.burst, EXCLUDED.version)`
+	removeLimitSQL   = `DELETE FROM {s}.limits WHERE prefix = $1 AND grp = $2 RETURNING version`
+	removePermitsSQL = `DELETE FROM {s}.permit WHERE prefix = $1 AND grp = $2`
+	versionSQL       = `SELECT coalesce(max(version), 0), count(*) FROM {s}.limits`
+	unawareSQL       = `SELECT count(*) FROM {s}.worker WHERE until > {clock} AND limits < $1`
+	limitsSQL        = `SELECT l.prefix, l.grp, l.running, l.per_second, l.burst, coalesce(p.held, 0), coalesce(p.wants, 0)
+		FROM {s}.limits l LEFT JOIN (SELECT p.prefix, p.grp, sum(p.held) AS held, sum(p.wants) AS wants FROM {s}.permit p
+			JOIN {s}.worker w ON w.id = p.worker WHERE w.until > {clock} GROUP BY p.prefix, p.grp) p
+		ON p.prefix = l.prefix AND p.grp = l.grp ORDER BY l.prefix, l.grp`
+
+	// A call of Share locks its limits in their order. It then deletes the permits of workers without a lease: the lock of
+	// such a worker's row waits for a renewal under way.
+	awareSQL      = `UPDATE {s}.worker SET limits = $2 WHERE id = $1 AND limits <> $2`
+	lockLimitsSQL = `SELECT l.prefix, l.grp, l.running, l.per_second, l.burst, l.busy, {clock} FROM {s}.limits l
+		JOIN unnest($1::bytea[], $2::bytea[]) d (prefix, grp) ON l.prefix = d.prefix AND l.grp = d.grp ORDER BY l.prefix, l.grp FOR UPDATE OF l`
+	endPermitsSQL = `WITH e AS (SELECT w.id FROM {s}.worker w WHERE w.until <= {clock} AND EXISTS (SELECT FROM {s}.permit p WHERE p.worker = w.id)
+			ORDER BY w.id FOR NO KEY UPDATE OF w)
+		DELETE FROM {s}.permit p USING e WHERE p.worker = e.id`
+	permitsSQL = `SELECT p.prefix, p.grp, p.worker, p.held, p.wants FROM {s}.permit p JOIN {s}.worker w ON w.id = p.worker
+		JOIN unnest($1::bytea[], $2::bytea[]) d (prefix, grp) ON p.prefix = d.prefix AND p.grp = d.grp WHERE p.worker <> $3`
+	putPermitsSQL = `INSERT INTO {s}.permit (prefix, grp, worker, held, wants)
+		SELECT d.prefix, d.grp, $3::int4, d.held, d.wants FROM unnest($1::bytea[], $2::bytea[], $4::int8[], $5::int8[]) d (prefix, grp, held, wants)
+		ON CONFLICT (prefix, grp, worker) DO UPDATE SET (held, wants) = ROW(EXCLUDED.held, EXCLUDED.wants)`
+	putBusySQL = `UPDATE {s}.limits l SET busy = d.busy FROM unnest($1::bytea[], $2::bytea[], $3::int8[]) d (prefix, grp, busy)
+		WHERE l.prefix = d.prefix AND l.grp = d.grp AND l.busy <> d.busy`
 
 	// The lock keeps the worker's row until the transaction ends, and lets heartbeats pass.
 	presentSQL = `SELECT id FROM {s}.worker WHERE id = $1 AND until > {clock} FOR KEY SHARE`
@@ -217,7 +246,7 @@ const (
 			WHERE NOT {paused} LIMIT $2) p)
 		+ (SELECT count(*) FROM {s}.entry WHERE holder <> 0 AND state = 0 AND due < $1)`
 	sizeSQL = `SELECT sum(pg_total_relation_size(c.oid))::int8 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-		WHERE n.nspname = $1 AND c.relname = ANY('{entry,dead,worker,meta,pause}')`
+		WHERE n.nspname = $1 AND c.relname = ANY('{entry,dead,worker,meta,pause,limits,permit}')`
 )
 
 // Notifications. A channel has the name of its schema after "hwt:". The channel of echoes has the
@@ -237,7 +266,8 @@ var statements = []string{
 	lockKeysSQL, detachedSQL, lockDetachedSQL, lockDeadSQL, lockedKeysSQL, generationsSQL, removalsSQL,
 	countRemovalSQL, insertSQL, detachSQL, updateSQL, removeSQL, burySQL, removeDeadSQL,
 	getSQL, pageSQL, deadPageSQL, registerSQL, renewSQL, endLeaseSQL, forgetSQL,
-	sharePausesSQL, lockPausesSQL, pauseSQL, resumeSQL, pausesSQL, presentSQL, endedWorkersSQL, leaseSQL, leaseKindsSQL, adoptSQL, freeSQL, unleaseSQL, unclaimSQL,
+	sharePausesSQL, lockPausesSQL, pauseSQL, resumeSQL, pausesSQL, lockVersionSQL, setLimitSQL, removeLimitSQL, removePermitsSQL, versionSQL, unawareSQL, limitsSQL,
+	awareSQL, lockLimitsSQL, endPermitsSQL, permitsSQL, putPermitsSQL, putBusySQL, presentSQL, endedWorkersSQL, leaseSQL, leaseKindsSQL, adoptSQL, freeSQL, unleaseSQL, unclaimSQL,
 	claimSQL, doneSQL, lastSQL, pausedRowsSQL, lockClaimsSQL, claimedSQL, lockNamedSQL, ownedSQL, heldSQL, existingSQL, countsSQL,
 	countDueSQL, sizeSQL, echoSQL, notifySQL, notifyNearSQL,
 	visibleSQL, identify,

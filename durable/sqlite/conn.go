@@ -115,6 +115,14 @@ func (q *query) int(v int64) *query {
 	return q
 }
 
+func (q *query) real(v float64) *query {
+	if q.err == nil {
+		q.n++
+		q.err = q.s.BindFloat(q.n, v)
+	}
+	return q
+}
+
 // blob binds text as a BLOB, and "" as NULL.
 func (q *query) blob(v string) *query {
 	if v == "" {

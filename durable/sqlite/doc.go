@@ -68,5 +68,6 @@ package sqlite
 //	apply.go      operations on entries
 //	firing.go     workers, claims, and outcomes
 //	lease.go      leases of rows, and the index of kinds
+//	limit.go      limits
 //	tx.go         Tx and DB of the Store
 //	operate.go    Backup, Restore, and Verify

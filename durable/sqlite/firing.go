@@ -26,7 +26,7 @@ func (b *sqliteBackend) Heartbeat(ctx context.Context, worker int64, ttl time.Du
 		if id == 0 {
 			t.s.worker++
 			id = t.s.worker
-			_, err := t.c.query("INSERT INTO hwt_workers (id, expires) VALUES (?, ?)").int(id).int(expires).exec()
+			_, err := t.c.query("INSERT INTO hwt_workers (id, expires, limits) VALUES (?, ?, 0)").int(id).int(expires).exec()
 			return err
 		}
 		n, err := t.c.query("UPDATE hwt_workers SET expires = ?2 WHERE id = ?1 AND expires > ?3").

@@ -180,6 +180,11 @@ func (c *conn) verify() error {
 		counted.dead++
 		return nil
 	}))
+	note(c.query("SELECT prefix, grp, running, per_second, burst FROM hwt_limits").each(func(q *query) error {
+		_, err := scanLimit(q)
+		note(err)
+		return nil
+	}))
 	counted.large, err = c.query("SELECT count(*) FROM hwt_payloads").integer()
 	note(err)
 	counted.pauses, err = c.query("SELECT count(*) FROM hwt_pauses").integer()

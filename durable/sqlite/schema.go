@@ -86,7 +86,27 @@ CREATE TABLE hwt_pauses (
 	since  INTEGER NOT NULL,
 	PRIMARY KEY (prefix, grp)
 ) WITHOUT ROWID;
-UPDATE hwt_store SET version = 4;`}
+UPDATE hwt_store SET version = 4;`, `
+CREATE TABLE hwt_limits (
+	prefix     BLOB    NOT NULL,
+	grp        BLOB    NOT NULL,
+	running    INTEGER NOT NULL,
+	per_second REAL    NOT NULL,
+	burst      INTEGER NOT NULL,
+	version    INTEGER NOT NULL, -- a generation
+	busy       INTEGER NOT NULL DEFAULT 0, -- next free time of the tokens
+	PRIMARY KEY (prefix, grp)
+) WITHOUT ROWID;
+CREATE TABLE hwt_permits (
+	prefix BLOB    NOT NULL,
+	grp    BLOB    NOT NULL,
+	worker INTEGER NOT NULL,
+	held   INTEGER NOT NULL,
+	wants  INTEGER NOT NULL,
+	PRIMARY KEY (prefix, grp, worker)
+) WITHOUT ROWID;
+ALTER TABLE hwt_workers ADD COLUMN limits INTEGER; -- newest version that the worker knows; NULL of an older release
+UPDATE hwt_store SET version = 5;`}
 
 // migrate brings the schema to the newest version, inside a transaction.
 func migrate(c *conn) error {

@@ -28,6 +28,9 @@ type DB struct {
 	closed   bool                            // Guarded by mu.
 	watchers map[*func([]backend.Row)]bool   // Guarded by mu.
 	pauses   map[backend.Scope]backend.Pause // Guarded by mu.
+	limits   map[backend.Scope]*limit        // Guarded by mu.
+	newest   int64                           // version of a limit. Guarded by mu.
+	aware    map[int64]int64                 // newest that a worker has shared under. Guarded by mu.
 }
 
 // state is the contents of a DB, or of one of its transactions. Slices of rows are never changed,
@@ -49,6 +52,8 @@ func New() *DB {
 		workers:  make(map[int64]int64),
 		watchers: make(map[*func([]backend.Row)]bool),
 		pauses:   make(map[backend.Scope]backend.Pause),
+		limits:   make(map[backend.Scope]*limit),
+		aware:    make(map[int64]int64),
 	}
 }
 

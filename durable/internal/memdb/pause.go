@@ -36,14 +36,11 @@ func (m *DB) Resume(ctx context.Context, scope backend.Scope) error {
 	}
 	_, found := m.pauses[scope]
 	delete(m.pauses, scope)
-	watchers := maps.Clone(m.watchers)
 	m.mu.Unlock()
 	if !found {
 		return backend.ErrNotFound
 	}
-	for near := range watchers {
-		(*near)(nil)
-	}
+	m.look()
 	return nil
 }
 

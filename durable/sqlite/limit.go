@@ -1,0 +1,146 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/hashedwheel/hwt/durable/backend"
+)
+
+// SetLimit implements backend.Backend.
+func (w *writer) SetLimit(ctx context.Context, limit backend.Limit) error {
+	err := w.queue.do(ctx, 1, func(t *txn) error {
+		t.s.generation++
+		_, err := t.c.query(`INSERT INTO hwt_limits (prefix, grp, running, per_second, burst, version) VALUES (?, ?, ?, ?, ?, ?)
+			ON CONFLICT (prefix, grp) DO UPDATE SET running = ?3, per_second = ?4, burst = ?5, version = ?6`).
+			bytesOf(limit.Prefix).bytesOf(limit.Group).int(int64(limit.Running)).real(limit.PerSecond).int(int64(limit.Burst)).int(t.s.generation).exec()
+		return err
+	})
+	if err == nil {
+		w.announce(nil)
+	}
+	return err
+}
+
+// RemoveLimit implements backend.Backend.
+func (w *writer) RemoveLimit(ctx context.Context, scope backend.Scope) error {
+	var n int64
+	err := w.queue.do(ctx, 1, func(t *txn) (err error) {
+		n, err = t.c.query("DELETE FROM hwt_limits WHERE prefix = ? AND grp = ?").bytesOf(scope.Prefix).bytesOf(scope.Group).exec()
+		if err == nil {
+			_, err = t.c.query("DELETE FROM hwt_permits WHERE prefix = ? AND grp = ?").bytesOf(scope.Prefix).bytesOf(scope.Group).exec()
+		}
+		return err
+	})
+	switch {
+	case err != nil:
+		return err
+	case n == 0:
+		return backend.ErrNotFound
+	}
+	w.announce(nil)
+	return nil
+}
+
+// Limited implements backend.Backend.
+func (p *readerPool) Limited(ctx context.Context, known backend.Version) (all backend.Limited, err error) {
+	var damaged error
+	err = p.read(ctx, func(c *conn) error {
+		all, damaged = backend.Limited{}, nil
+		err := c.query("SELECT coalesce(max(version), 0), count(*) FROM hwt_limits").each(func(q *query) error {
+			all.Version = backend.Version{Newest: q.s.ColumnInt64(0), Count: q.s.ColumnInt64(1)}
+			return nil
+		})
+		if err != nil || all.Version == known {
+			return err
+		}
+		now := time.Now().UnixNano()
+		unaware, err := c.query("SELECT count(*) FROM hwt_workers WHERE expires > ? AND limits < ?").int(now).int(all.Version.Newest).integer()
+		if err != nil {
+			return err
+		}
+		all.Unaware = int(unaware)
+		return c.query(`SELECT prefix, grp, running, per_second, burst, coalesce(held, 0), coalesce(wants, 0) FROM hwt_limits LEFT JOIN
+			(SELECT prefix, grp, sum(held) AS held, sum(wants) AS wants FROM hwt_permits
+				WHERE worker IN (SELECT id FROM hwt_workers WHERE expires > ?) GROUP BY prefix, grp) USING (prefix, grp)
+			ORDER BY prefix, grp`).int(now).each(func(q *query) error {
+			limit, damage := scanLimit(q)
+			damaged = errors.Join(damaged, damage)
+			all.Limits = append(all.Limits, backend.LimitUse{Limit: limit, Held: int(q.s.ColumnInt64(5)), Wants: int(q.s.ColumnInt64(6))})
+			return nil
+		})
+	})
+	if err != nil {
+		return all, unreadable(err)
+	}
+	return all, damaged
+}
+
+// scanLimit returns the limit of a row. A damaged one lets no handler begin.
+func scanLimit(q *query) (backend.Limit, error) {
+	return backend.StoredLimit(backend.Limit{
+		Scope:   backend.Scope{Prefix: string(q.s.ColumnRawBlob(0)), Group: string(q.s.ColumnRawBlob(1))},
+		Running: int(q.s.ColumnInt64(2)), PerSecond: q.s.ColumnFloat(3), Burst: int(q.s.ColumnInt64(4)),
+	})
+}
+
+// Share implements backend.Backend.
+func (w *writer) Share(ctx context.Context, worker, newest int64, demands []backend.Demand) ([]backend.Grant, error) {
+	var grants []backend.Grant
+	return resultsOf(&grants, w.queue.do(ctx, 1+len(demands), func(t *txn) error {
+		grants = make([]backend.Grant, len(demands))
+		err := t.c.alive(worker)
+		if err == nil {
+			_, err = t.c.query("UPDATE hwt_workers SET limits = ?2 WHERE id = ?1 AND limits <> ?2").int(worker).int(newest).exec()
+		}
+		if err == nil {
+			err = endPermits(t)
+		}
+		for i := 0; i < len(demands) && err == nil; i++ {
+			grants[i], err = share(t, worker, &demands[i])
+		}
+		return err
+	}))
+}
+
+// endPermits deletes the permits of workers that have lost their leases.
+func endPermits(t *txn) error {
+	gone, err := t.c.gone(&t.w.held)
+	for i := 0; i < len(gone) && err == nil; i++ {
+		_, err = t.c.query("DELETE FROM hwt_permits WHERE worker = ?").int(gone[i]).exec()
+	}
+	if err == nil {
+		_, err = t.c.query("DELETE FROM hwt_permits WHERE worker NOT IN (SELECT id FROM hwt_workers)").exec()
+	}
+	return err
+}
+
+// share decides about a demand.
+func share(t *txn, worker int64, d *backend.Demand) (grant backend.Grant, err error) {
+	grant.Scope = d.Scope
+	var limit *backend.Limit
+	var busy int64
+	err = t.c.query("SELECT prefix, grp, running, per_second, burst, busy FROM hwt_limits WHERE prefix = ? AND grp = ?").
+		bytesOf(d.Prefix).bytesOf(d.Group).each(func(q *query) error {
+		l, _ := scanLimit(q) // Limited reports the damage
+		limit, busy = &l, q.s.ColumnInt64(5)
+		return nil
+	})
+	if err != nil || limit == nil {
+		return grant, err
+	}
+	others, err := all(t.c.query("SELECT worker, held, wants FROM hwt_permits WHERE prefix = ? AND grp = ? AND worker <> ?").
+		bytesOf(d.Prefix).bytesOf(d.Group).int(worker), func(q *query) (backend.Permit, error) {
+		return backend.Permit{Worker: q.s.ColumnInt64(0), Held: int(q.s.ColumnInt64(1)), Wants: int(q.s.ColumnInt64(2))}, nil
+	})
+	if err != nil {
+		return grant, err
+	}
+	mine, next, grant := d.Decide(limit, worker, others, busy, time.Now().UnixNano())
+	if _, err = t.c.query("INSERT OR REPLACE INTO hwt_permits (prefix, grp, worker, held, wants) VALUES (?, ?, ?, ?, ?)").
+		bytesOf(d.Prefix).bytesOf(d.Group).int(worker).int(int64(mine.Held)).int(int64(mine.Wants)).exec(); err == nil && next != busy {
+		_, err = t.c.query("UPDATE hwt_limits SET busy = ?3 WHERE prefix = ?1 AND grp = ?2").bytesOf(d.Prefix).bytesOf(d.Group).int(next).exec()
+	}
+	return grant, err
+}
