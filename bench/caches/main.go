@@ -1,5 +1,5 @@
-// Command caches compares package cache with otter and golang-lru, and writes a page. It takes
-// a minute on a quiet machine:
+// Command caches compares package cache with otter and golang-lru, and writes docs/caches.md.
+// A run takes a minute on a quiet machine:
 //
 //	go -C bench run ./caches --out ../docs
 //	go -C bench run ./caches --quick
@@ -10,10 +10,10 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
 
+	"github.com/hashedwheel/hwt/bench/internal/harness"
 	"github.com/hashedwheel/hwt/internal/cli"
 )
 
@@ -37,11 +37,7 @@ func (l load) publish(folder string) error {
 	if err := l.page(&page); err != nil {
 		return err
 	}
-	if folder == "" {
-		fmt.Print(page.String())
-		return nil
-	}
-	return os.WriteFile(filepath.Join(folder, "caches.md"), []byte(page.String()), 0o644)
+	return harness.Publish(folder, "caches.md", page.String())
 }
 
 const intro = `# Caches

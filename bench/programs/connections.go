@@ -41,7 +41,7 @@ func runConnections(scale int, wrap func(net.Conn) net.Conn, before func(net.Con
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	must(err)
 	base := heapMB()
-	kill := startClients(n, l.Addr().String(), 0)
+	kill := startClients(n, l.Addr().String())
 	defer kill()
 	var received atomic.Int64
 	for range n {
@@ -71,12 +71,11 @@ func read(c net.Conn, before func(net.Conn), received *atomic.Int64) {
 }
 
 // startClients starts a process with n clients of the server at address. One process
-// for both would need too many files. batch is 0, or the number of MQTT messages per
-// write.
-func startClients(n int, address string, batch int) (kill func()) {
+// for both would need too many files.
+func startClients(n int, address string) (kill func()) {
 	executable, err := os.Executable()
 	must(err)
-	clients := exec.Command(executable, fmt.Sprintf("--clients=%d", n), fmt.Sprintf("--batch=%d", batch), address)
+	clients := exec.Command(executable, fmt.Sprintf("-clients=%d", n), address)
 	clients.Stderr = os.Stderr
 	must(clients.Start())
 	var killed atomic.Bool
@@ -92,18 +91,14 @@ func startClients(n int, address string, batch int) (kill func()) {
 }
 
 // runClients sends n messages per second, evenly on n connections, until it is killed.
-func runClients(n int, address string, batch int) {
+func runClients(n int, address string) {
 	conns, message := make([]net.Conn, n), make([]byte, 64)
-	if batch > 0 {
-		conns, message = mqttClients(n, address, batch)
-	} else {
-		for i := range conns {
-			var err error
-			conns[i], err = net.Dial("tcp", address)
-			must(err)
-		}
+	for i := range conns {
+		var err error
+		conns[i], err = net.Dial("tcp", address)
+		must(err)
 	}
-	paced(max(n/max(batch, 1), 1), time.Hour, func(i int) {
+	paced(n, time.Hour, func(i int) {
 		if _, err := conns[i%n].Write(message); err != nil {
 			os.Exit(0) // the server is gone
 		}

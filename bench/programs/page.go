@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hashedwheel/hwt/bench/internal/harness"
 	"github.com/hashedwheel/hwt/bench/internal/stats"
 	"github.com/hashedwheel/hwt/internal/cli"
 )
@@ -63,7 +64,7 @@ func (c comparison) ours() []sample { return c.samples[len(c.samples)-1] }
 // table writes a line for each other side. Lateness is written only if it was measured.
 func (c comparison) table(b *strings.Builder) {
 	b.WriteString("| instead of | CPU | heap |")
-	ours := median(c.ours(), late)
+	ours := harness.Median(c.ours(), late)
 	if ours > 0 {
 		b.WriteString(" late, p99, ms | ours |\n| :-- | --: | --: | --: | --: |\n")
 	} else {
@@ -72,7 +73,7 @@ func (c comparison) table(b *strings.Builder) {
 	for i, side := range c.others() {
 		fmt.Fprintf(b, "| %s | %s | %s |", side.name, c.ratio(i, cpu), c.ratio(i, heap))
 		if ours > 0 {
-			fmt.Fprintf(b, " %s | %s |", cli.Number(median(c.samples[i], late)), cli.Number(ours))
+			fmt.Fprintf(b, " %s | %s |", cli.Number(harness.Median(c.samples[i], late)), cli.Number(ours))
 		}
 		b.WriteString("\n")
 	}
@@ -96,14 +97,6 @@ func (c comparison) ratio(other int, of func(sample) float64) string {
 		text = "**" + text + "**"
 	}
 	return text
-}
-
-func median(samples []sample, of func(sample) float64) float64 {
-	values := make([]float64, len(samples))
-	for i, s := range samples {
-		values[i] = of(s)
-	}
-	return stats.Of(values).Median
 }
 
 // wrap breaks text into lines of at most width.

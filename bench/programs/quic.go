@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/quic-go/quic-go"
+
+	"github.com/hashedwheel/hwt/bench/internal/harness"
 )
 
 var quicConnections = program{
@@ -113,7 +115,7 @@ func runMovedQUIC(scale int) sample {
 	}
 	executable := filepath.Join(dir, "programs")
 	goCommand("build", "-modfile="+filepath.Join(dir, "bench.mod"), "-o="+executable, "github.com/hashedwheel/hwt/bench/programs")
-	s, err := spawn(context.Background(), executable, "quic/package time", scale > 1)
+	s, err := harness.Sample[sample](context.Background(), executable, "-child=quic/package time", fmt.Sprintf("-quick=%t", scale > 1))
 	must(err)
 	return s
 }

@@ -11,13 +11,11 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"time"
 
-	"github.com/hashedwheel/hwt/bench/internal/proc"
-	"github.com/hashedwheel/hwt/bench/internal/stats"
+	"github.com/hashedwheel/hwt/bench/internal/harness"
 	"github.com/hashedwheel/hwt/internal/cli"
 )
 
@@ -59,11 +57,7 @@ func (l load) run(child, out string) error {
 	if err := l.page(&page); err != nil {
 		return err
 	}
-	if out == "" {
-		fmt.Print(page.String())
-		return nil
-	}
-	return os.WriteFile(filepath.Join(out, "schedules.md"), []byte(page.String()), 0o644)
+	return harness.Publish(out, "schedules.md", page.String())
 }
 
 const intro = `# Schedules
@@ -96,36 +90,25 @@ func (l load) page(w io.Writer) error {
 	return nil
 }
 
-// rows measures all libraries with a number of jobs, each in its own process, and writes a
-// row for each.
+// rows measures all libraries with a number of jobs, and writes a row for each.
 func (l load) rows(w io.Writer, jobs int) error {
-	all := make([][]sample, len(rivals))
-	for range l.rounds {
-		for i, r := range rivals {
-			s, err := proc.Sample[sample](context.Background(), os.Args[0], fmt.Sprintf("--child=%s/%d", r.name, jobs), fmt.Sprintf("--quick=%t", l.span == quick.span))
-			if err != nil {
-				return fmt.Errorf("%s with %d jobs: %w", r.name, jobs, err)
-			}
-			fmt.Fprintf(os.Stderr, "%-8s %7d %+v\n", r.name, jobs, s)
-			all[i] = append(all[i], s)
-		}
+	var sides []string
+	for _, r := range rivals {
+		sides = append(sides, fmt.Sprintf("%s/%d", r.name, jobs))
 	}
-	median := func(i int, of func(sample) float64) float64 {
-		var values []float64
-		for _, s := range all[i] {
-			values = append(values, of(s))
-		}
-		return stats.Of(values).Median
+	samples, err := harness.Rounds[sample](context.Background(), l.rounds, l.span == quick.span, sides)
+	if err != nil {
+		return err
 	}
+	median := func(i int, of func(sample) float64) float64 { return harness.Median(samples[i], of) }
+	setUp, cpu, heap := func(s sample) float64 { return s.SetUp }, func(s sample) float64 { return s.CPU }, func(s sample) float64 { return s.HeapMB }
 	for i, r := range rivals {
-		cpu, heap := func(s sample) float64 { return s.CPU }, func(s sample) float64 { return s.HeapMB }
 		runs := "–"
 		if due := float64(jobs) * l.span.Seconds() / period.Seconds(); due > 1 {
 			runs = cli.Number(100 * median(i, func(s sample) float64 { return float64(s.Runs) }) / due)
 		}
 		fmt.Fprintf(w, "| %s | %s | %s | %s | %s | %s | %s | %s |\n", cli.Count(int64(jobs)), r.title, runs,
-			cli.Number(median(i, func(s sample) float64 { return s.SetUp })),
-			cli.Number(median(i, cpu)), cli.Number(median(i, cpu)/median(0, cpu)),
+			cli.Number(median(i, setUp)), cli.Number(median(i, cpu)), cli.Number(median(i, cpu)/median(0, cpu)),
 			cli.Number(median(i, heap)), cli.Number(median(i, heap)/median(0, heap)))
 	}
 	return nil

@@ -1,12 +1,7 @@
-// Package proc reads the counters of this process, such as its CPU time, how often it woke up,
-// and its memory. It also starts processes that measure.
+// Package proc reads the counters of this process: CPU time, wake-ups, and memory.
 package proc
 
 import (
-	"context"
-	"encoding/json"
-	"os"
-	"os/exec"
 	"runtime"
 	"time"
 )
@@ -29,15 +24,4 @@ func Heap() int64 {
 	runtime.GC()
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)
-}
-
-// Sample runs a program that prints a sample in JSON, and returns the sample.
-func Sample[S any](ctx context.Context, program string, args ...string) (s S, err error) {
-	cmd := exec.CommandContext(ctx, program, args...)
-	cmd.Stderr = os.Stderr
-	out, err := cmd.Output()
-	if err == nil {
-		err = json.Unmarshal(out, &s)
-	}
-	return s, err
 }

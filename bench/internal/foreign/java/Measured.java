@@ -93,6 +93,7 @@ final class Measured {
         private static final ThreadMXBean THREADS = (ThreadMXBean) ManagementFactory.getThreadMXBean();
         private static final File TASKS = new File("/proc/self/task");
         private static final Map<String, Long> SEEN = new HashMap<>(); // CPU time by thread
+        private static long looking; // CPU time of total
 
         private final long before = total();
         private final long began = System.nanoTime();
@@ -106,8 +107,9 @@ final class Measured {
             return total() - before;
         }
 
-        /** A thread that has ended counts with its last known time. */
+        /** A thread that has ended counts with its last known time. The look itself does not count. */
         private static long total() {
+            long began = THREADS.getCurrentThreadCpuTime();
             byte[] buffer = new byte[256];
             for (String id : TASKS.list()) {
                 try (FileInputStream in = new FileInputStream(TASKS + "/" + id + "/schedstat")) {
@@ -117,7 +119,9 @@ final class Measured {
                     // The thread ended since it was listed.
                 }
             }
-            return SEEN.values().stream().mapToLong(Long::longValue).sum();
+            long sum = SEEN.values().stream().mapToLong(Long::longValue).sum();
+            looking += THREADS.getCurrentThreadCpuTime() - began;
+            return sum - looking;
         }
 
         static long allocatedByThisThread() {

@@ -1,0 +1,63 @@
+// Package harness runs the sides of a comparison in child processes, and publishes its page.
+package harness
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	"github.com/hashedwheel/hwt/bench/internal/stats"
+)
+
+// Sample runs a program that prints a sample in JSON, and returns the sample.
+func Sample[S any](ctx context.Context, program string, args ...string) (s S, err error) {
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err == nil {
+		err = json.Unmarshal(out, &s)
+	}
+	return s, err
+}
+
+// Rounds runs this program once per round and side, with the side in its flag -child, and
+// returns the samples of each side. Every second round reverses the sides, so no side
+// always follows the same other one.
+func Rounds[S any](ctx context.Context, rounds int, quick bool, sides []string) ([][]S, error) {
+	samples := make([][]S, len(sides))
+	for round := range rounds {
+		for i := range sides {
+			if round%2 == 1 {
+				i = len(sides) - 1 - i
+			}
+			s, err := Sample[S](ctx, os.Args[0], "-child="+sides[i], fmt.Sprintf("-quick=%t", quick))
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", sides[i], err)
+			}
+			fmt.Fprintf(os.Stderr, "%-45s %+v\n", sides[i], s)
+			samples[i] = append(samples[i], s)
+		}
+	}
+	return samples, nil
+}
+
+// Median returns the median of a value of samples.
+func Median[S any](samples []S, of func(S) float64) float64 {
+	values := make([]float64, len(samples))
+	for i, s := range samples {
+		values[i] = of(s)
+	}
+	return stats.Of(values).Median
+}
+
+// Publish writes a page to a folder. Without a folder, it writes to standard output.
+func Publish(folder, name, page string) error {
+	if folder == "" {
+		_, err := os.Stdout.WriteString(page)
+		return err
+	}
+	return os.WriteFile(filepath.Join(folder, name), []byte(page), 0o644)
+}
