@@ -11,6 +11,7 @@ import (
 
 	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/clock"
+	"github.com/hashedwheel/hwt/internal/enginetest"
 )
 
 func TestTickerTicksEveryPeriod(t *testing.T) {
@@ -143,7 +144,7 @@ func TestTickersOfOnePeriodShareATimeout(t *testing.T) {
 			received(tickers[i].C)
 		}
 		// All have joined. From here on, each ticks once per period, on time.
-		for range 1000 {
+		for range enginetest.Effort(1000, 300, 300) {
 			time.Sleep(upTo(r, unit/10))
 			i := r.IntN(n)
 			require.Zero(t, (<-tickers[i].C).Sub(starts[i])%unit, "phase")
@@ -160,7 +161,7 @@ func TestTickersComeAndGoWhileOthersTick(t *testing.T) {
 		const n = 100
 		c := newClock(t, timer)
 		tickers, starts := groupOf(r, c, n, unit)
-		for range 3000 {
+		for range enginetest.Effort(3000, 1000, 1000) {
 			time.Sleep(upTo(r, unit/50))
 			i := r.IntN(n)
 			switch r.IntN(4) {

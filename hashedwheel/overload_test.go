@@ -14,6 +14,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hashedwheel/hwt/internal/enginetest"
 )
 
 // TestOverloadCompetitor is the competing process of TestOverloadIsBounded.
@@ -97,15 +99,15 @@ func TestOverloadIsBounded(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2 * runtime.NumCPU()))
 	timer, err := New(&Options{TickDuration: time.Millisecond, Executor: spawn{}})
 	require.NoError(t, err)
-	const seconds = 3
+	seconds := enginetest.Effort(3, 1, 1)
 	var ours overload
-	ours.run(seconds*time.Second, func(delay time.Duration, task func()) {
+	ours.run(time.Duration(seconds)*time.Second, func(delay time.Duration, task func()) {
 		_, err := timer.AfterFunc(delay, task)
 		assert.NoError(t, err)
 	})
 	s := timer.Stats()
 	timer.Stop()
 	t.Logf("%v, %d of %d pending at the end", &ours, s.Pending, s.Accepted)
-	const rested = 4 * seconds * 100 * 128 // pushes of four callers that rest for 10 ms after each 128
+	rested := int64(4 * seconds * 100 * 128) // pushes of four callers that rest for 10 ms after each 128
 	assert.Less(t, s.Pending, max(rested, s.Accepted/4*3), "callers outran the worker")
 }

@@ -83,7 +83,7 @@ func TestDelaysAroundEachLevelsEdge(t *testing.T) {
 
 func TestDelaysOfYears(t *testing.T) {
 	const year = 365 * 24 * time.Hour
-	for _, size := range []int{2, 64, 1 << 20} {
+	for _, size := range []int{2, 64, 1 << 14} {
 		bubble(t, size, func(t *testing.T, timer *hierarchical.Timer, start time.Time) {
 			pass(tick / 3)
 			var all []*bool
@@ -101,7 +101,7 @@ func TestDelaysOfYears(t *testing.T) {
 
 // TestEndlessDelaysNeverExpire lets half of the clock's range pass.
 func TestEndlessDelaysNeverExpire(t *testing.T) {
-	for _, size := range []int{2, 64, 1 << 20} {
+	for _, size := range []int{2, 64, 1 << 14} {
 		bubble(t, size, func(t *testing.T, timer *hierarchical.Timer, start time.Time) {
 			timeout, err := timer.NewTimeout(nop, math.MaxInt64)
 			require.NoError(t, err)
