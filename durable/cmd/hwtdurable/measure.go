@@ -74,7 +74,8 @@ func runFigures(ctx context.Context, args []string, out, log io.Writer) error {
 	flags := newFlags("figures", log)
 	var m measure.Figures
 	number(flags, &m.Rounds, "rounds", 5, 1, 100, "rounds")
-	number(flags, &m.Entries, "entries", 1_000_000, 1000, 10_000_000, "entries that are pending, and due in one second")
+	number(flags, &m.Entries, "entries", 1_000_000, 1000, 10_000_000, "entries that are pending, and due in one second; with --kinds, due entries without a handler")
+	flags.BoolVar(&m.Kinds, "kinds", false, "measure the table of docs/queues.md: kinds, groups, and dead letters")
 	span(flags, &m.For, "for", 3*time.Second, 100*time.Millisecond, time.Hour, "length of each measurement")
 	if err := parse(flags, args, log); err != nil {
 		return err

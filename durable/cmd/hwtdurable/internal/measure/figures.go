@@ -20,11 +20,12 @@ import (
 	"github.com/hashedwheel/hwt/durable/postgres/pgtest"
 )
 
-// Figures measures the table of the README: medians of several rounds.
+// Figures measures a table of the README, or with Kinds that of docs/queues.md: medians of several rounds.
 type Figures struct {
 	Rounds  int
-	Entries int           // pending, and due in one second
+	Entries int           // pending, and due in one second; with Kinds, of a kind without a handler
 	For     time.Duration // of each measurement of a round
+	Kinds   bool          // measure kinds, groups, and dead letters
 
 	dir    string
 	places int
@@ -41,8 +42,11 @@ type column struct {
 // PostgreSQL has a third column where it is installed.
 var columns = []column{{name: "SQLite"}, {name: "SQLite, `SyncEvery` 100 ms", normal: true}}
 
-// rows are those of the table, with the format of their cells.
-var rows = [...]struct{ name, format string }{
+// row is a row of a table, with the format of its cells.
+type row struct{ name, format string }
+
+// rows are the rows of the README.
+var rows = []row{
 	{"lateness at 1,000/s, p99", "%.1f ms"},
 	{"lateness at 5,000/s, p99", "%.1f ms"},
 	{"lateness at 1,000/s with four workers, p99", "%.1f ms"},
@@ -69,12 +73,23 @@ func (f *Figures) Run(ctx context.Context, out, log io.Writer) (err error) {
 	defer os.RemoveAll(f.dir)
 	f.cells = make(map[string][]float64)
 	all := columns
+	if f.Kinds {
+		all = columns[:1:1]
+	}
 	server, err := pgtest.Start(ctx, &pgtest.Options{Settings: Settings})
 	if err == nil {
 		defer server.Close()
 		all = append(all, column{name: "PostgreSQL", server: server})
 	} else if !errors.Is(err, pgtest.ErrNotInstalled) {
 		return err
+	}
+	if f.Kinds {
+		for _, c := range all {
+			if err := f.kinds(ctx, c, log); err != nil {
+				return fmt.Errorf("%s: %w", c.name, err)
+			}
+		}
+		return f.print(out, all, kindRows)
 	}
 	for _, c := range all {
 		if err := f.sizes(ctx, c); err != nil {
@@ -90,7 +105,7 @@ func (f *Figures) Run(ctx context.Context, out, log io.Writer) (err error) {
 		}
 		fmt.Fprintln(log, "round", round+1)
 	}
-	return f.print(out, all)
+	return f.print(out, all, rows)
 }
 
 // note adds a value to a cell.
@@ -98,7 +113,7 @@ func (f *Figures) note(row string, c column, value float64) {
 	f.cells[row+c.name] = append(f.cells[row+c.name], value)
 }
 
-func (f *Figures) print(out io.Writer, all []column) error {
+func (f *Figures) print(out io.Writer, all []column, rows []row) error {
 	english := message.NewPrinter(language.English) // commas between the thousands
 	english.Fprintf(out, "| medians of %d rounds, %d entries |", f.Rounds, f.Entries)
 	for _, c := range all {

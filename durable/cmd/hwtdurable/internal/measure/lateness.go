@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"slices"
 	"sync"
 	"time"
@@ -26,6 +27,7 @@ type Lateness struct {
 	Tx      bool          // measure a Set, due now, from commit to handler
 	Many    int           // entries due in the same second, in place of Rate
 
+	kinds  int            // the number of kinds of a Mux, or 0
 	within time.Duration  // time to set Many; 0 allows for a slow disk
 	server *pgtest.Server // of Place, if it is known
 }
@@ -67,6 +69,12 @@ func (r *recorder) handle(_ context.Context, f durable.Firing) error {
 
 // Run measures and prints.
 func (m Lateness) Run(ctx context.Context, out io.Writer) error {
+	server, remove, err := m.Place.Temporary(ctx, m.Server, Settings)
+	defer remove()
+	if err != nil {
+		return err
+	}
+	m.server = server
 	r, err := m.measure(ctx)
 	if err != nil {
 		return err
@@ -90,12 +98,6 @@ func (m Lateness) Run(ctx context.Context, out io.Writer) error {
 
 // measure measures; the recorder is at rest when it returns.
 func (m Lateness) measure(ctx context.Context) (*recorder, error) {
-	server, remove, err := m.Place.Temporary(ctx, m.Server, Settings)
-	defer remove()
-	if err != nil {
-		return nil, err
-	}
-	m.server = cmp.Or(m.server, server)
 	r := &recorder{bursts: make(map[string]chan time.Time)}
 	work, end := context.WithCancel(ctx)
 	defer end()
@@ -108,8 +110,9 @@ func (m Lateness) measure(ctx context.Context) (*recorder, error) {
 		}
 		defer s.Close()
 		stores = append(stores, s)
-		works.Go(func() { s.Work(work, r.handle, nil) }) // the count of firings tells
+		works.Go(func() { m.work(work, s, r.handle) }) // the count of firings tells
 	}
+	var err error
 	switch {
 	case m.Tx:
 		err = m.commits(ctx, stores[0], r)
@@ -122,6 +125,21 @@ func (m Lateness) measure(ctx context.Context) (*recorder, error) {
 	works.Wait()
 	return r, err
 }
+
+// work calls Work, or WorkMux with the kinds.
+func (m Lateness) work(ctx context.Context, s *place.Store, handler durable.Handler) error {
+	if m.kinds == 0 {
+		return s.Work(ctx, handler, nil)
+	}
+	var mux durable.Mux
+	for i := range m.kinds {
+		mux.Handle(kindOf(i), handler, nil)
+	}
+	return s.WorkMux(ctx, &mux)
+}
+
+// kindOf returns the pattern of a kind.
+func kindOf(i int) string { return fmt.Sprintf("kind-%d/", i) }
 
 const (
 	ahead    = 5 * time.Second // from Set to the due time, at most
@@ -156,15 +174,30 @@ func (m Lateness) rate(ctx context.Context, s *place.Store, r *recorder) error {
 			break
 		}
 		until := int(float64(m.Rate) * at.Sub(begin).Seconds())
-		n, err := s.SetMany(ctx, entries(r.set, until, func(i int) time.Time {
+		n, err := s.SetMany(ctx, m.prefixed(entries(r.set, until, func(i int) time.Time {
 			return begin.Add(m.ahead() + time.Duration(float64(i)/float64(m.Rate)*float64(time.Second)))
-		}))
+		})))
 		if r.set += n; err != nil {
 			return err
 		}
 	}
 	r.cpu = 100 * (cpu(m.server) - used).Seconds() / time.Since(began).Seconds()
 	return r.await(ctx, r.set)
+}
+
+// prefixed distributes entries over the kinds.
+func (m Lateness) prefixed(seq iter.Seq[durable.Entry]) iter.Seq[durable.Entry] {
+	i := 0
+	return func(yield func(durable.Entry) bool) {
+		for e := range seq {
+			if i++; m.kinds > 0 {
+				e.Key = kindOf(i%m.kinds) + e.Key
+			}
+			if !yield(e) {
+				return
+			}
+		}
+	}
 }
 
 // await waits until n entries have fired, for as long as some do: a busy machine is late, and
