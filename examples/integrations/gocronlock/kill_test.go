@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -187,7 +188,11 @@ func killReplicas(t *testing.T, place string) {
 	}
 	first := time.Now().Truncate(interval).Add(interval)
 	time.Sleep(time.Until(first))
-	lost := make(map[time.Time]string) // by occurrence: the killed process that had its lock
+	holders := make(map[time.Time]string) // replicas with the lock, by occurrence
+	killed := make(map[string]time.Time)
+	watch, end := context.WithCancel(t.Context())
+	var watcher sync.WaitGroup
+	watcher.Go(func() { watchLock(watch, store, holders) })
 	for n := range *kills {
 		if n%2 == 0 { // every other kill is close to an occurrence
 			next := time.Now().Add(interval / 20).Truncate(interval).Add(interval)
@@ -199,14 +204,7 @@ func killReplicas(t *testing.T, place string) {
 		victim := replicas[i]
 		require.NoError(t, victim.cmd.Process.Kill())
 		victim.cmd.Wait() // it was killed
-		lock, err := store.Get(t.Context(), gocronlock.Prefix+job)
-		if err == nil && lock.Headers[gocronlock.Replica] == victim.name {
-			until, err := time.Parse(time.RFC3339Nano, lock.Headers[gocronlock.Until])
-			require.NoError(t, err)
-			lost[run{at: until.Add(-hold)}.occurrence()] = victim.name
-		} else if !errors.Is(err, durable.ErrNotFound) {
-			require.NoError(t, err)
-		}
+		killed[victim.name] = time.Now()
 		begin(i)
 	}
 	last := time.Now().Truncate(interval)
@@ -215,13 +213,36 @@ func killReplicas(t *testing.T, place string) {
 		require.NoError(t, p.stdin.Close())
 		require.NoError(t, p.cmd.Wait())
 	}
+	end()
+	watcher.Wait()
+	lost := make(map[time.Time]bool)
+	for at, name := range holders {
+		end, ok := killed[name]
+		lost[at] = ok && end.Before(at.Add(interval))
+	}
 	judge(t, runs(t, journal), lost, first, last)
+}
+
+// watchLock notes the holders of the lock. A lock appears in the database after the death of its replica
+// if the server commits later: it is read again and again, not after each kill.
+func watchLock(ctx context.Context, store *durable.Store, holders map[time.Time]string) {
+	for ctx.Err() == nil {
+		lock, err := store.Get(ctx, gocronlock.Prefix+job)
+		if err == nil {
+			until, _ := time.Parse(time.RFC3339Nano, lock.Headers[gocronlock.Until]) // a wrong one excuses no run
+			holders[run{at: until.Add(-hold)}.occurrence()] = lock.Headers[gocronlock.Replica]
+		}
+		select {
+		case <-time.After(interval / 20):
+		case <-ctx.Done():
+		}
+	}
 }
 
 // judge reports occurrences with several runs, and without a run. An occurrence has no run if a process
 // was killed between its lock and its run, if the run before began less than hold earlier, or if the
 // database did not answer in time.
-func judge(t *testing.T, all []run, lost map[time.Time]string, first, last time.Time) {
+func judge(t *testing.T, all []run, lost map[time.Time]bool, first, last time.Time) {
 	began, failed := make(map[time.Time][]run), make(map[time.Time]bool)
 	for _, r := range all {
 		if r.began {
@@ -236,7 +257,7 @@ func judge(t *testing.T, all []run, lost map[time.Time]string, first, last time.
 		switch runs := began[at]; {
 		case len(runs) == 1:
 			counts["once"]++
-		case len(runs) == 0 && lost[at] != "":
+		case len(runs) == 0 && lost[at]:
 			counts["killed before the run"]++
 		case len(runs) == 0 && len(before) > 0 && at.Sub(before[len(before)-1].at) < hold:
 			counts["after a late run"]++
