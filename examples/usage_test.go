@@ -22,7 +22,6 @@ func TestWrongUsageEndsWithAReason(t *testing.T) {
 	lines := map[string]string{ // by command line, a part of the output
 		"devices -devices -1": "-devices: -1 (expected: at least 1)",
 		"devices -silence 0":  "-silence: 0s (expected: at least 1ms)",
-		"orders -orders 0":    "-orders: 0",
 		"tenants -orders -1":  "-orders: -1 (expected: at least 0)",
 		"checks -within -1s":  "-within: -1s",
 		"tcp -idle -1s":       "-1s",
