@@ -53,3 +53,15 @@ func TestSlowFiringsAreAwaited(t *testing.T) {
 		require.Error(t, r.await(t.Context(), 4))
 	})
 }
+
+func TestKindsHaveAValueInEachRow(t *testing.T) {
+	if testing.Short() {
+		t.Skip("fires a hundred thousand entries")
+	}
+	f := Figures{Rounds: 1, Entries: 1000, For: time.Second, dir: t.TempDir(), cells: make(map[string][]float64)}
+	require.NoError(t, f.kinds(t.Context(), columns[0], t.Output()))
+	for _, r := range kindRows {
+		require.Len(t, f.cells[r.name+columns[0].name], 1, r.name)
+		require.Positive(t, f.cells[r.name+columns[0].name][0], r.name)
+	}
+}
