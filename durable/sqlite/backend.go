@@ -119,6 +119,9 @@ func (b *sqliteBackend) connect(ctx context.Context) (err error) {
 
 // disconnect gives up the connections. The last one of all processes checkpoints.
 func (b *sqliteBackend) disconnect() (err error) {
+	if b.log != nil {
+		err = b.log.Close() // first: Windows deletes no open file
+	}
 	conns := append(b.closeDB(), b.idle()...)
 	if b.writer.conn != nil {
 		conns = append(conns, b.writer.conn)
@@ -129,9 +132,6 @@ func (b *sqliteBackend) disconnect() (err error) {
 			c.Config(sqlite3.DBCONFIG_NO_CKPT_ON_CLOSE, true)
 		}
 		err = errors.Join(err, process.release(c, !displaced))
-	}
-	if b.log != nil {
-		err = errors.Join(err, b.log.Close())
 	}
 	return err
 }

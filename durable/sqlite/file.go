@@ -1,8 +1,10 @@
 package sqlite
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -63,7 +65,7 @@ func checkLinks(path string) error {
 type storeFiles struct {
 	path    string
 	options Options
-	log     *os.File    // with SyncEvery
+	log     *os.File
 	names   []namedFile // as of Open
 	checked time.Time   // when the names were last checked. S1
 	dirty   atomic.Bool // there are commits, also of others, that SyncEvery has not synced
@@ -132,18 +134,23 @@ func (f *storeFiles) settings() []string {
 		"temp_store = MEMORY"}
 }
 
-// openLog syncs the log, possibly of a killed process, and keeps it open for SyncEvery: later,
-// the process may have no free descriptors, or fewer rights.
-func (f *storeFiles) openLog() error {
-	log, err := os.OpenFile(f.path+"-wal", os.O_RDWR, 0)
-	if err != nil {
+// openLog syncs the log, possibly of a killed process, and keeps it open: later, the process may
+// have no free descriptors, or fewer rights.
+func (f *storeFiles) openLog() (err error) {
+	if f.log, err = os.OpenFile(f.path+"-wal", os.O_RDWR, 0); err != nil {
 		return err
 	}
-	if err = f.options.sync(log); err == nil && f.options.SyncEvery > 0 {
-		f.log = log
-		return nil
-	}
-	return errors.Join(err, log.Close())
+	return f.options.sync(f.log)
+}
+
+// logMagic begins a log. Its last bit is the byte order of the checksums.
+const logMagic = 0x377f0682
+
+// isLogCut reports whether a log that has frames has lost its beginning.
+func (f *storeFiles) isLogCut(frames int) bool {
+	var magic [4]byte
+	_, err := f.log.ReadAt(magic[:], 0)
+	return frames > 0 && (err == io.EOF || err == nil && binary.BigEndian.Uint32(magic[:])&^1 != logMagic)
 }
 
 // syncDirectory makes the creation and deletion of files in a directory durable. SQLite

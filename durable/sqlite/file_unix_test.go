@@ -5,6 +5,7 @@ package sqlite_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -209,6 +210,38 @@ func TestStoreClosesWhenAFileLosesItsName(t *testing.T) {
 				})
 			}
 		}
+	}
+}
+
+// A checkpoint of a log with a hole would destroy the database.
+func TestStoreClosesWhenItsLogIsTruncated(t *testing.T) {
+	for name, content := range map[string][]byte{"truncated": nil, "overwritten": make([]byte, 100)} {
+		t.Run(name, func(t *testing.T) {
+			path := temp(t)
+			s, err := sqlite.Open(t.Context(), path, nil)
+			require.NoError(t, err)
+			_, err = s.Set(t.Context(), durable.Entry{Key: "checkpointed", Due: time.Now().Add(time.Hour)})
+			require.NoError(t, errors.Join(err, s.Close()))
+			s, err = sqlite.Open(t.Context(), path, nil)
+			require.NoError(t, err)
+			set := func() error {
+				_, err := s.Set(t.Context(), durable.Entry{Key: "k", Due: time.Now().Add(time.Hour), Payload: make([]byte, 900)})
+				return err
+			}
+			require.NoError(t, set())
+			require.NoError(t, os.WriteFile(path+"-wal", content, 0o600)) // keeps the file
+			require.Eventually(t, func() bool {                           // the look is periodic
+				err = set()
+				return err != nil
+			}, time.Minute, time.Millisecond)
+			require.ErrorIs(t, err, durable.ErrClosed)
+			require.ErrorContains(t, err, path+"-wal\" was truncated")
+			require.NoError(t, s.Close())
+			s = open(t, path, nil)
+			require.NoError(t, s.Verify(t.Context()))
+			_, err = s.Get(t.Context(), "checkpointed")
+			require.NoError(t, err)
+		})
 	}
 }
 

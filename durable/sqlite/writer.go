@@ -293,6 +293,7 @@ func (w *writer) fatal(err error) {
 func (w *writer) checkNames() {
 	path, replaced := w.files.lostName()
 	if path == "" {
+		w.checkLog()
 		return
 	}
 	what := "was deleted or moved"
@@ -306,6 +307,21 @@ func (w *writer) checkNames() {
 		w.files.displaced.Store(true)
 	}
 	w.queue.fail(err)
+}
+
+// checkLog closes the store if another program has truncated or overwritten the log, as programs that
+// rotate logs do. A checkpoint would copy the hole to the database. Between the two calls, another process may
+// have emptied the log after a checkpoint: only a second look is sure.
+func (w *writer) checkLog() {
+	for range 2 {
+		frames, _, err := w.WALCheckpoint("main", sqlite3.CHECKPOINT_NOOP)
+		if err != nil || !w.files.isLogCut(frames) {
+			return
+		}
+	}
+	w.files.displaced.Store(true)
+	w.queue.fail(fmt.Errorf("%w: %q was truncated or overwritten while it was open; the commits since the last checkpoint are lost",
+		backend.ErrClosed, w.files.path+"-wal"))
 }
 
 // saveLog copies the commits of a log without a name to the database.
