@@ -232,7 +232,7 @@ func (c *claimer) store(ctx context.Context, rows []*flight) bool {
 	claims := make([]backend.Claim, 0, len(rows))
 	kept := rows[:0]
 	for _, h := range rows {
-		if valid && h.term == term && c.flights.has(h) && c.planner.plan(h) {
+		if valid && h.term == term && c.flights.has(h) && c.plan(h) {
 			claims = append(claims, h.claim)
 			kept = append(kept, h)
 		} else {
@@ -258,6 +258,15 @@ func (c *claimer) store(ctx context.Context, rows []*flight) bool {
 		}
 	}
 	return answers != nil
+}
+
+// plan fills in the claim of h, and reports whether the row is to be claimed.
+func (c *claimer) plan(h *flight) bool {
+	if h.row.State == backend.Pending && h.row.Every == "" && !h.kind.options.Serial {
+		h.claim = backend.Claim{Ref: h.row.Ref()}
+		return true
+	}
+	return c.planner.plan(h)
 }
 
 // answered passes on a row with the answer to its claim.

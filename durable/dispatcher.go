@@ -143,9 +143,15 @@ func (d *dispatcher) fire(h *flight, c *caller) {
 func (d *dispatcher) call(term context.Context, h *flight, c *caller, f Firing) {
 	ctx, end := d.limit(term, h, c)
 	defer end()
-	err := errGoexit
-	fate, wait := d.kind.options.judge(h.row.Attempt, err, false)
-	defer func() { d.returned(h, err, fate, wait) }()
+	var fate backend.Fate
+	var wait time.Duration
+	err, judged := errGoexit, false
+	defer func() {
+		if err != nil && !judged {
+			fate, wait = d.kind.options.judge(h.row.Attempt, errGoexit, false)
+		}
+		d.returned(h, err, fate, wait)
+	}()
 	c.begun.Store(time.Now().UnixNano())
 	h.began = d.clock.nanos()
 	defer c.begun.Store(0)
@@ -157,6 +163,7 @@ func (d *dispatcher) call(term context.Context, h *flight, c *caller, f Firing) 
 	}()
 	if err = d.handler(ctx, f); err != nil {
 		fate, wait = d.kind.options.judge(h.row.Attempt, err, term.Err() != nil) // calls methods of err that may panic
+		judged = true
 	}
 }
 

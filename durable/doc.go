@@ -63,23 +63,16 @@ package durable
 //	errors.go      the errors of a Store
 //	options.go     Options and WorkOptions
 //	every.go       Every
-//	headers.go     the headers of an Entry
-//	entry.go       Entry and DeadLetter
+//	entry.go       Entry, its headers, and DeadLetter
 //	run.go         Series and Run
 //	retry.go       the fate of an attempt that failed
-//	dbclock.go     the database's clock
-//	counts.go      the counters of a Store
+//	env.go         the part of a Store that its Works share: the database, its clock, and the counters
 //	kind.go        the kinds of a Work
-//	sweep.go       requests for looks at the database
-//	env.go         the part of a Store that its Works share
 //	lease.go       the lease keeper of a Work
-//	stage.go       the places of a row in a Work
-//	flight.go      the rows in a Work, and the ground rules
-//	turns.go       rows that wait, by group
-//	queue.go       rows that wait for a handler
+//	flight.go      the rows in a Work, their stages, and the ground rules
+//	queue.go       rows that wait, by group, and those that wait for a handler
 //	callers.go     the goroutines that call handlers
-//	batcher.go     the times of claims and outcomes
-//	completer.go   the outcomes of handlers
+//	completer.go   the outcomes of handlers, and the times of batches
 //	firing.go      Handler and Firing
 //	dispatcher.go  the wheel and the handlers
 //	planner.go     the occurrences of recurring rows

@@ -2,9 +2,12 @@ package durable
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/hashedwheel/hwt/durable/backend"
@@ -81,9 +84,12 @@ func (r Reason) String() string {
 }
 
 func entryOf(r *backend.Row) (Entry, error) {
-	every, err := decodeEvery(r.Every, r.Schedule)
-	if err != nil {
-		return Entry{Key: r.Key}, fmt.Errorf("%w: recurrence: %w", ErrDamaged, err)
+	var every Every
+	if r.Every != "" {
+		var err error
+		if every, err = decodeEvery(r.Every, r.Schedule); err != nil {
+			return Entry{Key: r.Key}, fmt.Errorf("%w: recurrence: %w", ErrDamaged, err)
+		}
 	}
 	headers, err := decodeHeaders(r.Headers)
 	if err != nil {
@@ -141,11 +147,14 @@ func (e Entry) row(maxPayload int) (row backend.Row, err error) {
 	if row.Due, err = checkTime("due time", e.Due); err != nil {
 		return row, err
 	}
-	if err := e.Every.check(); err != nil {
-		return row, err
+	if e.Every != (Every{}) {
+		if err := e.Every.check(); err != nil {
+			return row, err
+		}
+		row.Every, row.Schedule = e.Every.encode()
 	}
 	if !e.NotAfter.IsZero() {
-		if !e.Every.isZero() {
+		if row.Every != "" {
 			return row, invalid("NotAfter of a recurring entry (expected: Every.Missed)")
 		}
 		if row.NotAfter, err = checkTime("NotAfter", e.NotAfter); err != nil {
@@ -156,7 +165,6 @@ func (e Entry) row(maxPayload int) (row backend.Row, err error) {
 				e.NotAfter.Format(time.RFC3339Nano), e.Due.Format(time.RFC3339Nano))
 		}
 	}
-	row.Every, row.Schedule = e.Every.encode()
 	return row, nil
 }
 
@@ -185,4 +193,47 @@ func checkTime(name string, t time.Time) (int64, error) {
 			minDue.UTC().Format(time.RFC3339Nano), maxDue.UTC().Format(time.RFC3339))
 	}
 	return t.UnixNano(), nil
+}
+
+const maxHeadersSize = 8 << 10
+
+// encodeHeaders returns the column Headers of a row: names and values in the order of the names,
+// each after its length. Equal maps have equal encodings.
+func encodeHeaders(headers map[string]string) (string, error) {
+	var text []byte
+	for _, name := range slices.Sorted(maps.Keys(headers)) {
+		value := headers[name]
+		if name == "" {
+			return "", invalid(`header "" with the value %.32q (expected: a name of 1 byte or more)`, value)
+		}
+		text = appendText(appendText(text, name), value)
+		if len(text) > maxHeadersSize {
+			return "", invalid("headers that exceed %d bytes at header %.32q (expected: up to %d in total)", maxHeadersSize, name, maxHeadersSize)
+		}
+	}
+	return string(text), nil
+}
+
+func appendText(to []byte, text string) []byte {
+	return append(binary.AppendUvarint(to, uint64(len(text))), text...)
+}
+
+func decodeHeaders(text string) (headers map[string]string, err error) {
+	if text == "" {
+		return nil, nil
+	}
+	headers = make(map[string]string)
+	for rest := []byte(text); len(rest) > 0; {
+		var parts [2]string
+		for i := range parts {
+			n, size := binary.Uvarint(rest)
+			if size <= 0 || n > uint64(len(rest)-size) {
+				return nil, fmt.Errorf("%.64q (expected: lengths and texts)", text)
+			}
+			end := size + int(n)
+			parts[i], rest = string(rest[size:end]), rest[end:]
+		}
+		headers[parts[0]] = parts[1]
+	}
+	return headers, nil
 }

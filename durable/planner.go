@@ -10,7 +10,7 @@ import (
 	"github.com/hashedwheel/hwt/durable/backend"
 )
 
-// planner plans the claims of recurring rows. The claim of an occurrence stores the next one and
+// planner plans the claims of recurring rows and of serial kinds. The claim of an occurrence stores the next one and
 // leaves out missed ones, and only the worker can compute their times: a schedule may be code of
 // the user. It may panic, end its goroutine, or return nonsense, and must stop no other row.
 type planner struct {
