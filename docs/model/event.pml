@@ -12,17 +12,12 @@
  * mutation PUSH_QUEUED: an Arm pushes an event that a queue holds
  * mutation CANCEL_UNPUSHED: Cancel does not have the worker take the event out of its bucket
  * mutation NO_DEQUEUE: queued is not cleared
- * mutation DEQUEUE_LATE: queued is cleared after the look at the word
- * mutation COUNT_LATE: a push is counted after the word has changed
  * mutation NO_WAIT: Stop does not wait for pushes under way
  * mutation NO_ORPHAN: a push that fails is forgotten
- * mutation STOP_TWICE: Stop ends two lives of one event
- * mutation NO_LATE: an Arm does not look at phase after its change
  * mutation UNARMED_OK: an Arm succeeds whose life another caller has ended
  *
  * mutations with -DNO_STOPPER
  * mutation STAYS_DUE: an event that has expired keeps its place in due
- * mutation ADD_DUE: an event in due is stored in the wheel, too
  * mutation NO_REFILE: an event that its task has armed is not stored again
  * mutation NO_DEADLINE: expiry does not look at the deadline
  */
@@ -77,9 +72,6 @@ inline unlock() { atomic { assert(kept); mu = false } }
 inline push() {
 	if
 	:: need ->
-#ifdef COUNT_LATE
-		pushes++;
-#endif
 		atomic {
 			if
 			:: !shut -> assert(!inQueue); inQueue = true; need = false
@@ -110,16 +102,8 @@ inline push() {
 #else
 #define armNeeds	(!queued && (ended || d < state))
 #endif
-#ifdef COUNT_LATE
-#define count()
-#else
 #define count()	if :: need -> pushes++ :: else fi
-#endif
-#ifdef COUNT_LATE
-#define uncount()
-#else
 #define uncount()	if :: need -> pushes-- :: else fi
-#endif
 
 inline Arm() {
 	atomic { d = now; do :: d < HORIZON -> d++ :: break od }
@@ -146,7 +130,6 @@ armAgain:
 	}
 	push();
 	armed[id] = true;
-#ifndef NO_LATE
 	if
 	:: stopped ->
 		atomic {
@@ -165,7 +148,6 @@ armAgain:
 		}
 	:: else
 	fi;
-#endif
 armDone:
 	atomic { id = 0; d = 0; need = false }
 }
@@ -227,16 +209,9 @@ inline drain(earliest) {
 #ifdef NO_DEQUEUE
 		w = state
 #else
-# ifdef DEQUEUE_LATE
-		w = state
-# else
 		queued = false; w = state
-# endif
 #endif
 	   }
-#ifdef DEQUEUE_LATE
-	   queued = false;
-#endif
 	   atomic {
 		if
 		:: place == inWheel -> place = nowhere; filed = 0
@@ -244,12 +219,8 @@ inline drain(earliest) {
 		fi;
 		if
 		:: w >= EXPIRED
-#ifdef ADD_DUE
-		:: w < EXPIRED -> insert(earliest)
-#else
 		:: w < EXPIRED && place == inDue
 		:: w < EXPIRED && place != inDue -> insert(earliest)
-#endif
 		fi;
 		w = 0
 	   }
@@ -380,13 +351,8 @@ active proctype clock() {
 
 inline end_() {
 	atomic {
-#ifdef STOP_TWICE
-		if
-		:: !ended ->
-#else
 		if
 		:: !ended && unprocessed == 0 ->
-#endif
 			state = CANCELLED; fate[current] = STOPS; unprocessed++
 		:: else
 		fi

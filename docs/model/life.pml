@@ -13,37 +13,25 @@
  *
  * mutations with -DCALLS=2
  * mutation CANCEL_BY_STORE: Cancel stores the word without comparing
- * mutation RESET_BY_STORE: Reset stores the word without comparing
- * mutation RESET_ENDED: Reset does not look whether the life has ended
  * mutation PUSH_QUEUED: a Reset to an earlier time pushes a queued timeout
- * mutation CANCEL_PUSHES: Cancel pushes a queued timeout
  * mutation NO_DEQUEUE: queued is not cleared
  * mutation DEQUEUE_LATE: queued is cleared after the look at the word
  * mutation STOP_SKIPS_QUEUE: Stop does not look through the queues
- * mutation CLOSE_AFTER_TAKE: Stop looks through the queues before it closes them
- * mutation STOP_SKIPS_NOTICE: Stop forgets who cancelled what it found in a queue
  * mutation NO_UNQUEUE: a failed push gives no notice for a Cancel that relied on it
- * mutation NO_SWEPT: a failed push mistakes Stop's end for a Cancel
  * mutation GONE_UNSEEN: a late Cancel leaves the notice to a worker that has gone
- * mutation GONE_LATE: the worker closes notices in a second step
  *
  * mutations with -DCALLS=2 -DNO_STOPPER
  * mutation RESET_UNPUSHED: a Reset to an earlier time does not push
- * mutation EXPIRE_BY_STORE: expiry stores the word without comparing
  * mutation NO_DEADLINE: expiry does not look at the deadline
  * mutation NO_REMOVE: a drained timeout is not removed from the wheel
  * mutation FORGET_LATER: a timeout that was reset to later is not stored again at its old tick
  * mutation NO_REFILE: a timeout that was reset while due is not stored again
- * mutation ADD_DUE: a drained timeout is stored in the wheel although it is in due
- * mutation NO_IN_DUE: a timeout in due has no place of its own
  * mutation ADD_BEHIND: a caller adds for the tick that has expired
  * mutation NOTICE_WHILE_RUNNING: a caller adds its notice to those that are being given
  *
  * mutations with -DCALLS=1
  * mutation TICK_AFTER_STOP: a tick is processed although Stop has begun
- * mutation DROP_AFTER_STOP: due is dropped although Stop has begun
  * mutation STOP_SKIPS_DUE: Stop does not look through due
- * mutation REFILE_LATER: a timeout is stored again after due was emptied, in a second step
  */
 #ifndef CALLS
 #define CALLS	3		/* of Cancel and Reset, by two callers together */
@@ -159,11 +147,7 @@ inline unqueue() {
 	lock();
 	dequeue();
 	atomic {
-#ifdef NO_SWEPT
-		ok = (w != CANCELLED);
-#else
 		ok = (w != CANCELLED || place == endedByStop);
-#endif
 		unlock()
 	}
 	if
@@ -175,11 +159,7 @@ inline unqueue() {
 inline Cancel() {
 	end_(cancels);
 	if
-#ifdef CANCEL_PUSHES
-	:: ok ->
-#else
 	:: ok && !queued(w) ->
-#endif
 		pushChanged();
 		if
 		:: !ok -> notifyLate()
@@ -194,9 +174,7 @@ inline Reset() {
 	atomic {
 		w = state;
 		if
-#ifndef RESET_ENDED
 		:: ended(w) -> push = false; goto rearmed
-#endif
 		:: else ->
 #ifdef PUSH_QUEUED
 			push = (d < deadline(w))
@@ -204,10 +182,6 @@ inline Reset() {
 			push = (!queued(w) && d < deadline(w))
 #endif
 		fi;
-#ifdef RESET_BY_STORE
-	}
-	atomic {
-#endif
 #ifdef RESET_UNPUSHED
 		push = false;
 #endif
@@ -297,12 +271,8 @@ inline store(earliest) {
 			nextNotices = true
 #endif
 		:: w == EXPIRED
-#ifdef ADD_DUE
-		:: !ended(w) -> insert(earliest)
-#else
 		:: !ended(w) && place == inDue	/* it stays there */
 		:: !ended(w) && place != inDue -> insert(earliest)
-#endif
 		fi;
 		w = 0
 	}
@@ -339,9 +309,7 @@ inline drainChanged(earliest) {
 /* What has come due gets the place inDue. */
 inline toDue() {
 	due = true;
-#ifndef NO_IN_DUE
 	place = inDue
-#endif
 }
 
 /* schedule.collect */
@@ -382,10 +350,6 @@ inline run_() {
 #endif
 		:: else
 		fi;
-#ifdef EXPIRE_BY_STORE
-	}
-	atomic {
-#endif
 		assert(deadline(state) <= now);		/* never early */
 		state = EXPIRED; runs++
 	}
@@ -414,24 +378,13 @@ inline endFiring() {
 		running = false; notices = false;
 		if
 		:: wheelGone -> due = false
-#ifdef DROP_AFTER_STOP
-		:: !wheelGone && stopped -> due = false
-#else
 		:: !wheelGone && stopped		/* due is Stop's */
-#endif
 		:: !wheelGone && !stopped -> goto again
 		fi;
 		unlock()
 	}
 	goto fired;
 again:	atomic {
-#ifdef REFILE_LATER
-		later = due; due = false; mu = false
-	}
-	atomic {
-		lock();
-		due = later && !wheelGone; later = false;
-#endif
 #ifndef NO_REFILE
 		reinsert();
 #endif
@@ -507,15 +460,9 @@ next:	   skip
 	:: atomic { taken -> lock();		/* takeLateNotices */
 		assert(!due);
 		beginFiring();
-#ifdef GONE_LATE
-		unlock()
-	   }
-	   gone = !running;
-#else
 		gone = !running;
 		unlock()
 	   }
-#endif
 	   if
 	   :: running -> atomic { noticed++; lock(); running = false; notices = false; unlock() }
 	   :: else -> break
@@ -569,12 +516,10 @@ inline takeQueued(where) {
 	atomic { here = where; where = false }
 	take(here);
 	atomic {
-#ifndef STOP_SKIPS_NOTICE
 		if
 		:: here && place != endedByStop && state == CANCELLED -> nextNotices = true
 		:: else
 		fi;
-#endif
 		here = false
 	}
 }
@@ -585,9 +530,7 @@ proctype stopper() {
 	byte w;
 	bool ok, here;
 	stopped = true;
-#ifndef CLOSE_AFTER_TAKE
 	shutIntake();
-#endif
 	quit = true;
 	lock();
 #ifndef STOP_SKIPS_QUEUE
@@ -612,9 +555,6 @@ proctype stopper() {
 		fi;
 		unlock()
 	}
-#ifdef CLOSE_AFTER_TAKE
-	shutIntake();
-#endif
 	taken = true;
 	done
 }

@@ -16,25 +16,14 @@
  * mutation NO_RECHECK: the worker does not check the intake once it is asleep
  * mutation RECHECK_FIRST: the worker looks before it enters asleep
  * mutation RECHECK_HALF: the worker looks at one stripe only
- * mutation NO_SWAP_BACK: the worker leaves phase asleep although it found something
- * mutation ALARM_AFTER: the worker stores the alarm after it looked at the intake
  * mutation NO_ALARM: the worker sets no alarm although the wheel is not empty
- * mutation TOKEN_TAKEN: the worker takes out the token that is there and sleeps
- * mutation NO_TOKEN_ROOM: a token finds room only while the worker sleeps
- * mutation LOOK_BEFORE_PUSH: a caller looks at phase before its push
  * mutation START_TWICE: a caller starts the worker without comparing
- * mutation NO_TRY: a caller that finds mu held leaves its timeout alone
  * mutation NOT_EARLIER: a caller drains its timeout and leaves the alarm as it was
  * mutation NOTICE_WAITS: a caller leaves a notice and does not wake the worker
  * mutation LATER_BLINDLY: a caller sets the alarm later without a look at the intake
- * mutation LATER_LOOK_FIRST: a caller looks before it stores the later alarm
- * mutation LATER_HALF: a caller looks at its own stripe only
- * mutation KEEP_LATER: a caller does not put the alarm back
- * mutation CORRECT_TICKING: a caller sets the alarm of a worker that comes at every tick
  *
  * mutations with -DHORIZON=0
  * mutation QUEUED_UNATTENDED: a Reset of a queued timeout to earlier is not attended to
- * mutation CANCEL_UNATTENDED: a Cancel of a queued timeout is not attended to
  * mutation OWN_DEADLINE: a Reset that pushes attends to its own deadline only
  *
  * mutations with -DCHANGES=1 -DHELPS=1
@@ -42,25 +31,17 @@
  *
  * mutations with -DCHANGES=0 -DRELIEFS=2
  * mutation RELIEF_AWAKE: relief does not look whether the worker sleeps
- * mutation RELIEF_RESTS: a relief ends without setting sleeping
- * mutation RELIEF_COUNTED: a relief that would sleep stays counted
  * mutation RELIEVED_GOES_ON: a goroutine that wakes does not look whether another one is the worker
- * mutation RELIEVED_ENDS: a goroutine that wakes while another one is the worker ends
  *
  * mutations with -DCHANGES=0 -DSTOPPERS=1 -DRELIEFS=1
  * mutation WAKE_BY_STORE: a worker that wakes stores ticking without comparing
- * mutation ROUSE_BY_STORE: a caller stores ticking without comparing
- * mutation CLOSE_HALF: Stop closes one stripe only
  * mutation NO_QUIT: Stop leaves a sleeping worker asleep
- * mutation NO_LATE_START: Stop starts no worker where there was none
  *
  * mutations with -DHORIZON=0 -DCHANGES=1 -DRETIRES
  * mutation RETIRE_BLINDLY: the worker retires without a look at the intake
- * mutation RETIRE_LOADED: the worker retires although the wheel is not empty
  *
  * mutations with live -DHORIZON=0 -DCHANGES=0
  * mutation NO_STALE: the worker does not drain the timeouts that it found
- * mutation DRAIN_HALF: a drain visits one stripe only
  */
 #ifndef STOPPERS
 #define STOPPERS 0		/* calls of Stop */
@@ -157,23 +138,11 @@ inline wakeUp() {
 
 /* wakeWorker */
 inline wake() {
-#ifdef ROUSE_BY_STORE
-	ok = (phase == asleep);
-	if
-	:: ok -> phase = ticking
-	:: else
-	fi;
-#else
 	swap(asleep, ticking);
-#endif
 	if
 	:: ok ->
 		atomic {
-#ifdef NO_TOKEN_ROOM
-			token = (sleeping && !mu);
-#else
 			token = true;	/* or there is one already */
-#endif
 			ok = false
 		}
 	:: else ->
@@ -215,23 +184,10 @@ inline drainForSleeper(s) {
 		:: enough = false			/* there is traffic */
 		fi;
 		if
-#ifdef CORRECT_TICKING
-		:: !enough || wheelGone || phase == stopped -> goto drained
-#else
 		:: !enough || wheelGone || phase != asleep -> goto drained
-#endif
 		:: else
 		fi;
 		ok = true;
-#ifdef LATER_LOOK_FIRST
-		ok = !(pushed[0] || pushed[1])
-	}
-	atomic {
-		if
-		:: nearest > expected && ok -> alarm = nearest
-		:: else
-		fi;
-#else
 # ifdef NOT_EARLIER
 		if
 		:: nearest < expected -> goto drained
@@ -244,23 +200,14 @@ inline drainForSleeper(s) {
 		fi
 	}
 	atomic {
-# ifdef LATER_HALF
-		ok = !pushed[s];
-# else
 		ok = !(pushed[0] || pushed[1]);
-# endif
 # ifdef LATER_BLINDLY
 		ok = true;
 # endif
 found:
-#endif
 		if
 		:: ok -> expected = nearest; alarm = expected; setAlarm(expected)
-#ifndef KEEP_LATER
 		:: !ok -> alarm = expected
-#else
-		:: else
-#endif
 		fi;
 drained:	unlock(); ok = false
 	}
@@ -271,11 +218,7 @@ undrained:
 /* attend to a timeout of stripe s, due at d */
 inline attend(s) {
 	atomic {
-#ifdef LOOK_BEFORE_PUSH
-		was = seen;
-#else
 		was = phase;
-#endif
 		if
 		:: was == ticking -> goto out
 		:: was == asleep -> was = ticking
@@ -289,7 +232,6 @@ inline attend(s) {
 		fi
 	}
 	drainForSleeper(s);
-#ifndef NO_TRY
 	atomic {
 		if
 		:: enough -> goto out
@@ -298,11 +240,6 @@ inline attend(s) {
 	}
 doWake:	skip;
 	wake();
-#else
-	goto out;
-doWake:	skip;
-	wake();
-#endif
 out:	atomic { d = 0; ok = false; enough = false; was = ticking }
 }
 
@@ -311,12 +248,6 @@ proctype producer(byte i) {
 	byte d;
 	bool ok, enough;
 	mtype was = ticking;
-#ifdef LOOK_BEFORE_PUSH
-	mtype seen;
-#endif
-#ifdef LOOK_BEFORE_PUSH
-	seen = phase;
-#endif
 	atomic {
 		choose(d);
 		if
@@ -332,21 +263,12 @@ proctype changer() {
 	byte d;
 	bool ok, enough, push;
 	mtype was = ticking;
-#ifdef LOOK_BEFORE_PUSH
-	mtype seen = ticking;
-#endif
 	atomic {
 		accepted[0] || refused[0];
 		if
 		:: end[0] != 0 || refused[0] -> goto out
 		:: end[0] == 0 && accepted[0] ->	/* cancel */
 			end[0] = CANCELLED; deadline[0] = 0; push = !queued[0];
-#ifdef CANCEL_UNATTENDED
-			if
-			:: !push -> goto out
-			:: else
-			fi;
-#endif
 		:: end[0] == 0 && accepted[0] ->	/* rearm */
 			choose(d);
 			ok = (d < deadline[0]); deadline[0] = d;
@@ -363,9 +285,6 @@ proctype changer() {
 	}
 	if
 	:: push ->
-#ifdef LOOK_BEFORE_PUSH
-		seen = phase;
-#endif
 		atomic {
 			push = false;
 			if
@@ -429,14 +348,12 @@ inline drain(earliest) {
 	:: pushed[0] -> store(0, earliest); ok = true
 	:: else
 	fi;
-#ifndef DRAIN_HALF
 	if
 	:: pushed[1] -> store(1, earliest)
 	:: pushed[1] && ok ->
 		complete = false
 	:: else
 	fi;
-#endif
 	ok = false
 }
 
@@ -484,19 +401,11 @@ step:	skip;				/* here, and there, an atomic sequence ends */
 #else
 		:: !working && !relief && sleeping
 		:: !working && !relief && !sleeping && (wheelGone || phase == stopped) -> unlock(); goto over
-# ifdef RELIEVED_ENDS
-		:: !working && !relief && !sleeping && !wheelGone && phase != stopped -> unlock(); goto over
-# else
 		:: !working && !relief && !sleeping && !wheelGone && phase != stopped -> unlock(); goto parked
-# endif
 #endif
 		fi;
 #ifdef RETIRES
-# ifdef RETIRE_LOADED
-		ok = (linger && !wheelGone);
-# else
 		ok = (linger && !wheelGone && expected == NEVER && nearest == NEVER && !nextNotices);
-# endif
 		linger = false;
 		if
 		:: ok -> swap(asleep, unstarted)
@@ -572,9 +481,7 @@ works:		assert(!running && !sleeping);	/* one worker at a time */
 		expected = nearest;
 #endif
 		setAlarm(expected);
-#ifndef ALARM_AFTER
 		alarm = nearest
-#endif
 	}
 	atomic {
 		swap(ticking, asleep);
@@ -595,28 +502,18 @@ works:		assert(!running && !sleeping);	/* one worker at a time */
 		fi
 	}
 	atomic {
-# ifndef NO_SWAP_BACK
 		swap(asleep, ticking);
-# endif
 		ok = false; unlock(); goto step
 	}
 drained:
 #endif
 	atomic {
-#ifdef ALARM_AFTER
-		alarm = nearest;
-#endif
 		sleeping = true;
 rests:		working = false;
-#ifdef RELIEF_RESTS
-		sleeping = !relief;
-#endif
-#ifndef RELIEF_COUNTED
 		if
 		:: relief -> workers--
 		:: else
 		fi;
-#endif
 		unlock();
 		if
 		:: relief -> goto out
@@ -624,9 +521,6 @@ rests:		working = false;
 		fi
 	}
 parked:
-#ifdef TOKEN_TAKEN
-	token = false;
-#endif
 end_parked:
 	if
 	:: wakeAt <= now -> wakeAt = NEVER
@@ -685,9 +579,7 @@ proctype stopper() {
 	}
 	phase = stopped;
 	closed[0] = true;
-#ifndef CLOSE_HALF
 	closed[1] = true;
-#endif
 #ifndef NO_QUIT
 	quit = true;
 #endif
@@ -702,12 +594,10 @@ proctype stopper() {
 		:: else
 		fi;
 		pushed[0] = false; pushed[1] = false; filed[0] = 0; filed[1] = 0; wheelGone = true;
-#ifndef NO_LATE_START
 		if
 		:: sleeping && workers == 0 -> workers++; run worker(false)
 		:: else
 		fi;
-#endif
 		unlock()
 	}
 	assert(!taken);
