@@ -55,7 +55,6 @@ func command(ctx context.Context, args []string) error {
 	list(flags, &o.Only, "only", "measurements: "+strings.Join(spec.Measurements, ", "))
 	list(flags, &o.Engines, "engines", "engines: "+strings.Join(engines.Names(engines.All()), ", "))
 	flags.IntVar(&o.Rounds, "rounds", 0, "number of rounds (default 6, with -quick 1)")
-	out := flags.String("out", "", "write the tables of a smaller run to this `file`")
 	child := flags.String("child", "", "measure this in this process; used by the command itself")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -70,7 +69,7 @@ func command(ctx context.Context, args []string) error {
 	if *child != "" {
 		return run.Child(*child, os.Stdout)
 	}
-	return measure(ctx, o, args, *out)
+	return measure(ctx, o, args)
 }
 
 // list defines a flag with a list of names, separated by commas.
@@ -102,9 +101,9 @@ func published(command string, names []string) error {
 	return report.Tables(os.Stdout, r, names)
 }
 
-// measure runs the comparison. A full run writes the documents, a smaller one prints its
-// tables or writes them to out.
-func measure(ctx context.Context, o run.Options, args []string, out string) error {
+// measure runs the comparison. A full run writes the documents, and a smaller one prints its
+// tables.
+func measure(ctx context.Context, o run.Options, args []string) error {
 	full := len(args) == 0
 	switch {
 	case o.Rounds < 0:
@@ -131,10 +130,8 @@ func measure(ctx context.Context, o run.Options, args []string, out string) erro
 	switch {
 	case err != nil:
 		return err
-	case !full && out != "":
-		return report.WritePart(r, out)
 	case !full:
-		return report.Tables(os.Stdout, r, nil)
+		return report.Part(os.Stdout, r)
 	}
 	return errors.Join(os.Rename(o.File, data), report.Write(r, docs))
 }

@@ -1,11 +1,7 @@
 package main
 
 import (
-	"go/parser"
-	"go/token"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -42,29 +38,6 @@ func TestUnknownProgramsAndNoRoundsAreErrors(t *testing.T) {
 	written, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	assert.Empty(t, written)
-}
-
-func TestNoImportOfTimeIsLeft(t *testing.T) {
-	dir := t.TempDir()
-	require.NoError(t, moveTime(dir, goCommand("list", "-m", "-f={{.Dir}}", "github.com/quic-go/quic-go")))
-	var moved int
-	require.NoError(t, filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || !strings.HasSuffix(path, ".go") {
-			return err
-		}
-		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
-		if err != nil {
-			return err
-		}
-		for _, spec := range file.Imports {
-			assert.NotEqual(t, `"time"`, spec.Path.Value, path)
-			if spec.Path.Value == `"github.com/hashedwheel/hwt/dropin/time"` {
-				moved++
-			}
-		}
-		return nil
-	}))
-	assert.Greater(t, moved, 10)
 }
 
 func TestRatiosAreOfTheSameRound(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	_ "embed"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -33,13 +34,9 @@ func Write(r *results.Results, dir string) error {
 	return writeSummary(r, dir)
 }
 
-// WritePart writes the tables of a run of some measurements to a file.
-func WritePart(r *results.Results, file string) error {
-	var b strings.Builder
-	if err := errors.Join(page.ExecuteTemplate(&b, "part", viewOf(r, false)), Tables(&b, r, nil)); err != nil {
-		return err
-	}
-	return os.WriteFile(file, []byte(b.String()), 0o644)
+// Part writes the tables of a run of some measurements.
+func Part(w io.Writer, r *results.Results) error {
+	return errors.Join(page.ExecuteTemplate(w, "part", viewOf(r, false)), Tables(w, r, nil))
 }
 
 //go:embed page.md.tmpl

@@ -137,12 +137,10 @@ func published(t *testing.T) *results.Results {
 func TestPartHasTheTablesOfItsRun(t *testing.T) {
 	r := newResults()
 	add(r, spec.Spec{Measure: spec.Cancel, Pending: 1000}, "hashedwheel", at(spec.CPUNs, 200)...)
-	file := filepath.Join(t.TempDir(), "part.md")
-	require.NoError(t, WritePart(r, file))
-	text, err := os.ReadFile(file)
-	require.NoError(t, err)
-	assert.Contains(t, string(text), "| **hashedwheel** | 200 (200–201) |")
-	assert.NotContains(t, string(text), "\n\n\n")
+	var text strings.Builder
+	require.NoError(t, Part(&text, r))
+	assert.Contains(t, text.String(), "| **hashedwheel** | 200 (200–201) |")
+	assert.NotContains(t, text.String(), "\n\n\n")
 }
 
 // TestPublishedPageIsThatOfItsData renders the page and the tables again. The command
