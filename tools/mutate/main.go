@@ -3,7 +3,7 @@
 // rule or a promise, and each of those has at least one mutant. The exit status is 1 if
 // a mutant survives. From the repository's root:
 //
-//	go -C tools run ./mutate             # all mutants, in an hour or so
+//	go -C tools run ./mutate             # all mutants, in half an hour or so
 //	go -C tools run ./mutate -only stop  # those that mention stop
 //	go -C tools run ./mutate -list       # their names
 package main
