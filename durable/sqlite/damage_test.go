@@ -90,7 +90,7 @@ func TestDamagedEntryStopsNoOther(t *testing.T) {
 		require.NoError(t, err)
 	}
 	raw(t, path, `UPDATE hwt_entries SET payload = x'00' WHERE key = x'64616d61676564';
-		INSERT INTO hwt_workers VALUES (9, 0); UPDATE hwt_entries SET holder = 9, sum = sum | (((9 * 16777619) & 2147483647) << 32) WHERE key = x'636c61696d6564';
+		INSERT INTO hwt_workers (id, expires) VALUES (9, 0); UPDATE hwt_entries SET holder = 9, sum = sum | (((9 * 16777619) & 2147483647) << 32) WHERE key = x'636c61696d6564';
 		UPDATE hwt_store SET pending = 2, claimed = 1`)
 	fired := collect(t, s)
 	keys := []string{receive(t, fired).Key, receive(t, fired).Key}
@@ -127,7 +127,7 @@ func TestCancelDeletesDamagedEntry(t *testing.T) {
 		require.NoError(t, err)
 	}
 	raw(t, path, `UPDATE hwt_entries SET due = due + 1 WHERE key <> x'676f6f64';
-		INSERT INTO hwt_workers VALUES (9, 1 << 62); UPDATE hwt_entries SET holder = 9, sum = sum | (((9 * 16777619) & 2147483647) << 32) WHERE key = x'68656c64';
+		INSERT INTO hwt_workers (id, expires) VALUES (9, 1 << 62); UPDATE hwt_entries SET holder = 9, sum = sum | (((9 * 16777619) & 2147483647) << 32) WHERE key = x'68656c64';
 		INSERT INTO hwt_entries SELECT key, 99, 99, due, 0, sum & 4294967295, not_after, attempt, every, schedule, origin, nonce, NULL, NULL, NULL, NULL, NULL
 			FROM hwt_entries WHERE key = x'68656c64'; -- a retry of an older version
 		UPDATE hwt_store SET pending = 3, claimed = 1`)
@@ -263,7 +263,7 @@ func pending(t *testing.T, s *sqlite.Store) int64 {
 func TestDamagedHolderIsAnError(t *testing.T) {
 	for name, damage := range map[string]string{
 		"of a pending entry": "UPDATE hwt_entries SET holder = 77",
-		"of a live worker":   "INSERT INTO hwt_workers VALUES (9, 1 << 62); UPDATE hwt_entries SET holder = 9",
+		"of a live worker":   "INSERT INTO hwt_workers (id, expires) VALUES (9, 1 << 62); UPDATE hwt_entries SET holder = 9",
 		"mark":               "UPDATE hwt_entries SET sum = sum | (5 << 32)",
 	} {
 		t.Run(name, func(t *testing.T) {

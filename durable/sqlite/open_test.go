@@ -40,7 +40,7 @@ func TestOpenNamesItsObstacle(t *testing.T) {
 	open(t, path, nil)
 	raw(t, path, "UPDATE hwt_store SET version = 99")
 	_, err = sqlite.Open(ctx, path, nil)
-	assert.ErrorContains(t, err, "schema version 99 (expected: up to 4); use a newer release")
+	assert.ErrorContains(t, err, "schema version 99 (expected: up to 5); use a newer release")
 	assert.ErrorContains(t, sqlite.Restore(ctx, path, temp(t)), "schema version 99")
 }
 
