@@ -99,6 +99,28 @@ func TestOtherLibraryKeepsItsLocks(t *testing.T) {
 	require.Zero(t, descriptors(t, path))
 }
 
+// The locks of this package belong to descriptors: no other library drops them.
+func TestOtherLibraryCannotDropLocks(t *testing.T) {
+	path := temp(t)
+	s := open(t, path, nil)
+	tx, err := s.DB().BeginTx(t.Context(), nil)
+	require.NoError(t, err)
+	_, err = tx.ExecContext(t.Context(), "CREATE TABLE orders (id INTEGER PRIMARY KEY)")
+	require.NoError(t, err)
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		file, err := os.OpenFile(path+suffix, os.O_RDWR, 0)
+		require.NoError(t, err)
+		require.NoError(t, file.Close())
+	}
+	index, err := os.OpenFile(path+"-shm", os.O_RDWR, 0)
+	require.NoError(t, err)
+	defer index.Close()
+	write := &syscall.Flock_t{Type: syscall.F_WRLCK, Whence: io.SeekStart, Start: 120, Len: 1} // SQLite's lock byte
+	require.ErrorIs(t, syscall.FcntlFlock(index.Fd(), syscall.F_SETLK, write), syscall.EAGAIN)
+	require.NoError(t, tx.Commit())
+	require.NoError(t, syscall.FcntlFlock(index.Fd(), syscall.F_SETLK, write))
+}
+
 // Locks may come later: an idle library in rollback mode has none.
 func TestIdleLibraryIsNoticedByOpen(t *testing.T) {
 	path := temp(t)
