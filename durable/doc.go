@@ -39,6 +39,9 @@
 //  10. If all workers of a key set WorkOptions.Serial, at most one handler of the key runs at a
 //     time, except beside a worker that is paused beyond its lease. An occurrence of a series
 //     follows Every.Overlap likewise.
+//  11. After [Store.Pause] has returned, no worker claims an entry of its scope until
+//     [Store.Resume]. An entry claimed before that still fires. An entry that cannot fire by its
+//     NotAfter stays pending during the pause.
 //
 // # Lease, claim, wheel, fire
 //

@@ -262,11 +262,17 @@ func (s *Server) awaitReady(ctx context.Context, ended chan struct{}) error {
 
 // Log returns the end of the server's log.
 func (s *Server) Log() string {
-	text, err := os.ReadFile(filepath.Join(s.dir, "log"))
+	text, err := s.FullLog()
 	if err != nil {
 		return err.Error()
 	}
-	return string(text[max(0, len(text)-2000):])
+	return text[max(0, len(text)-2000):]
+}
+
+// FullLog returns the server's log.
+func (s *Server) FullLog() (string, error) {
+	text, err := os.ReadFile(filepath.Join(s.dir, "log"))
+	return string(text), err
 }
 
 // Kill sends SIGKILL to the postmaster and all its children, as a crash of the machine

@@ -1,7 +1,6 @@
 package check
 
 import (
-	"context"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hashedwheel/hwt/durable"
 	"github.com/hashedwheel/hwt/durable/cmd/hwtdurable/internal/place"
 	"github.com/hashedwheel/hwt/durable/cmd/hwtdurable/internal/proc"
 )
@@ -30,16 +28,16 @@ func TestBurst(t *testing.T) {
 	s := &scene{dir: dir, resolve: resolved, reads: where, configs: []Config{worker, worker}}
 	defer s.end()
 	due := time.Now().Add(3*time.Second + time.Duration(many)*100*time.Microsecond)
-	require.NoError(t, setMany(ctx, where, due, many))
+	store, err := where.Open(ctx, false)
+	require.NoError(t, err)
+	defer store.Close()
+	require.NoError(t, setMany(ctx, store, "order-", many, due, time.Second))
 	require.Less(t, time.Since(due), time.Duration(0), "the entries were due before the last one was set")
 	require.NoError(t, s.startAll(ctx))
 	proc.Sleep(ctx, time.Until(due)+rand.N(time.Second))
 	k := killed{s.procs[0].PID(), now()}
 	require.NoError(t, s.kill(ctx, 0))
-	store, err := where.Open(ctx, true)
-	require.NoError(t, err)
-	defer store.Close()
-	require.NoError(t, awaitFired(ctx, store, time.Minute+time.Duration(many)*time.Millisecond))
+	require.NoError(t, awaitFired(ctx, store, "", time.Minute+time.Duration(many)*time.Millisecond))
 	took := time.Since(due)
 	for i := range s.configs { // their firings end before they are read
 		require.NoError(t, s.procs[i].Stop(time.Minute))
@@ -50,23 +48,7 @@ func TestBurst(t *testing.T) {
 	t.Logf("%d firings in %v, %d of them again after the kill", v.Firings, took, v.Repeats)
 }
 
-func burstKey(i int) string { return fmt.Sprintf("order-%08d", i) }
-
-func setMany(ctx context.Context, where place.Place, due time.Time, many int) error {
-	store, err := where.Open(ctx, false)
-	if err != nil {
-		return err
-	}
-	defer store.Close()
-	_, err = store.SetMany(ctx, func(yield func(durable.Entry) bool) {
-		for i := range many {
-			if !yield(durable.Entry{Key: burstKey(i), Payload: []byte(burstKey(i)), Due: due.Add(time.Second / time.Duration(many) * time.Duration(i))}) {
-				return
-			}
-		}
-	})
-	return err
-}
+func burstKey(i int) string { return numbered("order-", i) }
 
 // killed is the process that was killed, and when.
 type killed struct {

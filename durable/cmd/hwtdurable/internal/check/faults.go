@@ -2,7 +2,6 @@ package check
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"os"
@@ -17,17 +16,10 @@ import (
 )
 
 // Faults of the surroundings: deployments, administrators, other programs, and callers that give
-// up. They check their own entries, whose keys begin with probePrefix. No journal has these.
+// up. They check their own entries, with the kind of probes. Journals have only their firings.
 
-const probePrefix = "probe-"
-
-// nobody is the Hit of a fault that explains no repeated firing.
-var nobody = []int{}
-
-// noteWait notes a fault for which writes of all processes may have waited.
-func (s *scene) noteWait(kind string, begin int64) {
-	s.faults = append(s.faults, Fault{kind, begin, now(), nobody, true})
-}
+// noProcess is the Hit of a fault that explains no repeated firing.
+var noProcess = []int{}
 
 // withStore calls f with a store of this process.
 func (s *scene) withStore(ctx context.Context, f func(store *place.Store) error) error {
@@ -61,7 +53,7 @@ func (s *scene) restart(ctx context.Context) error {
 		return err
 	}
 	proc.Sleep(ctx, 2*time.Second)
-	s.note("restart of all", begin, pids)
+	s.note("restart of all", begin, pids).Stops = true
 	return s.startAll(ctx)
 }
 
@@ -79,37 +71,46 @@ func (s *scene) killAll(ctx context.Context) (pids []int, err error) {
 	return pids, nil
 }
 
-// abandon lets a call end with its context while a transaction has locked its key, and then sets the
-// entry in that transaction. The abandoned call must not cancel it.
+// abandon lets calls end with their contexts while a transaction has locked their key, and then sets the
+// entry in that transaction. No abandoned call may cancel it.
 func (s *scene) abandon(ctx context.Context) error {
 	begin := now()
 	return s.withStore(ctx, func(store *place.Store) error {
-		const key = probePrefix + "abandoned"
-		entry := durable.Entry{Key: key, Due: time.Now().Add(time.Hour)}
-		if _, err := store.Set(ctx, entry); err != nil {
-			return err
-		}
-		err := store.InTx(ctx, func(tx durable.Tx) error {
-			if _, err := tx.Set(ctx, entry); err != nil {
+		var keys []string
+		for i := range 20 {
+			keys = append(keys, fmt.Sprint(probePrefix, "abandoned-", i))
+			if err := abandonCancel(ctx, store, keys[i], 2*time.Duration(i+1)*time.Millisecond); err != nil {
 				return err
 			}
-			short, cancel := context.WithTimeout(ctx, 25*time.Millisecond)
-			defer cancel()
-			if _, err := store.Cancel(short, key); !errors.Is(err, context.DeadlineExceeded) {
-				return fmt.Errorf("a Cancel of a locked key returned %v", err)
-			}
-			_, err := tx.Set(ctx, entry)
-			return err
-		})
-		if err != nil {
-			return err
 		}
 		proc.Sleep(ctx, 300*time.Millisecond)
-		if _, err := store.Cancel(ctx, key); err != nil {
-			return fmt.Errorf("an abandoned call took effect later: %w", err)
+		for _, key := range keys {
+			if _, err := store.Cancel(ctx, key); err != nil {
+				return fmt.Errorf("an abandoned call took effect later: %w", err)
+			}
 		}
-		s.note("call abandoned by its context", begin, nobody)
+		s.note("calls abandoned by their contexts", begin, noProcess)
 		return nil
+	})
+}
+
+// abandonCancel abandons a Cancel of a locked key after a time.
+func abandonCancel(ctx context.Context, store *place.Store, key string, after time.Duration) error {
+	entry := durable.Entry{Key: key, Due: time.Now().Add(time.Hour)}
+	if _, err := store.Set(ctx, entry); err != nil {
+		return err
+	}
+	return store.InTx(ctx, func(tx durable.Tx) error {
+		if _, err := tx.Set(ctx, entry); err != nil {
+			return err
+		}
+		short, cancel := context.WithTimeout(ctx, after)
+		defer cancel()
+		if _, err := store.Cancel(short, key); !errors.Is(err, context.DeadlineExceeded) {
+			return fmt.Errorf("a Cancel of a locked key returned %v", err)
+		}
+		_, err := tx.Set(ctx, entry)
+		return err
 	})
 }
 
@@ -121,8 +122,8 @@ func (s *scene) crowdKey(ctx context.Context) error {
 		errs := make(chan error, 8)
 		for i := range cap(errs) {
 			callers.Go(func() {
-				entry := durable.Entry{Key: probePrefix + "crowded"}
-				for end := time.Now().Add(time.Second); time.Now().Before(end); {
+				entry := durable.Entry{Key: crowdedKey}
+				for end := time.Now().Add(3 * time.Second); time.Now().Before(end); {
 					entry.Due = time.Now()
 					err := store.InTx(ctx, func(tx durable.Tx) (err error) {
 						if i%2 == 0 {
@@ -146,7 +147,7 @@ func (s *scene) crowdKey(ctx context.Context) error {
 		for one := range errs {
 			err = errors.Join(err, one)
 		}
-		s.noteWait("transactions on one key", begin)
+		s.note("transactions on one key", begin, noProcess).Waits = true
 		return err
 	})
 }
@@ -181,15 +182,20 @@ func (s *scene) loseLog(ctx context.Context) error {
 			err = fmt.Errorf("after the deletion of the log: %w", err)
 		}
 	}
-	s.note("deletion of a log", begin, nobody)
+	s.note("deletion of a log", begin, noProcess)
 	return errors.Join(err, store.Close())
 }
 
-// holdLock keeps the write lock of an SQLite file for longer than a lease. The workers live: no
-// entry fires again after its handler has succeeded.
+// holdLock keeps the write lock of an SQLite file for longer than a lease, while handlers return. The
+// workers live: no entry fires again after its handler has succeeded.
 func (s *scene) holdLock(ctx context.Context) error {
 	begin := now()
 	return s.withStore(ctx, func(store *place.Store) error {
+		due := time.Now().Add(2 * time.Second) // claimed at 150 ms before that, and then locked
+		if err := setMany(ctx, store, probePrefix+"held-", 4000, due, 0); err != nil {
+			return err
+		}
+		proc.Sleep(ctx, time.Until(due)-20*time.Millisecond)
 		tx, err := store.SQLite.DB().BeginTx(ctx, nil)
 		if err != nil {
 			return err
@@ -198,48 +204,35 @@ func (s *scene) holdLock(ctx context.Context) error {
 		proc.Sleep(ctx, lease+time.Second)
 		err = errors.Join(err, tx.Rollback())
 		proc.Sleep(ctx, lease)
-		s.noteWait("lock held for longer than a lease", begin)
+		s.note("lock held for longer than a lease", begin, noProcess).Waits = true
 		return err
 	})
 }
 
-// otherDriver writes to the file with a driver of its own, while a store of the same process verifies
-// it and closes. Its lock must last.
-func (s *scene) otherDriver(ctx context.Context) error {
+// otherLibrary writes to the file with the POSIX locks of an SQLite library in C, while stores of this
+// process verify the file, open it, and close. The stores notice the library, and its locks last.
+func (s *scene) otherLibrary(ctx context.Context) error {
 	begin := now()
-	db, err := sql.Open("sqlite3", "file:"+s.reads.File+"?_pragma=busy_timeout(60000)&_txlock=immediate")
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	if _, err := db.ExecContext(ctx, "CREATE TABLE IF NOT EXISTS orders (id INTEGER PRIMARY KEY)"); err != nil {
-		return err
-	}
-	tx, err := db.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	defer tx.Rollback()
-	if _, err := tx.ExecContext(ctx, "INSERT INTO orders DEFAULT VALUES"); err != nil {
-		return err
-	}
-	foreign := func(err error) bool { return err != nil && strings.Contains(err.Error(), "another SQLite library") }
-	err = s.withStore(ctx, func(store *place.Store) error { return store.Verify(ctx) })
-	if err != nil && !foreign(err) {
-		return err
-	}
-	err = s.withStore(ctx, func(store *place.Store) error {
+	return s.withStore(ctx, func(store *place.Store) error {
+		library, err := lockAsInC(s.reads.File)
+		if err != nil {
+			return err
+		}
+		defer library.Close()
+		for name, use := range map[string]func() error{
+			"Verify": func() error { return store.Verify(ctx) },
+			"Open":   func() error { return s.withStore(ctx, func(*place.Store) error { return nil }) },
+		} {
+			if err := use(); err == nil || !strings.Contains(err.Error(), "another SQLite library") {
+				return fmt.Errorf("%s beside another SQLite library returned %v", name, err)
+			}
+		}
 		short, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
 		defer cancel()
-		_, err := store.Set(short, durable.Entry{Key: probePrefix + "other", Due: time.Now()})
-		if err == nil {
-			return errors.New("a call wrote to the file while another driver wrote")
+		if _, err = store.Set(short, durable.Entry{Key: probePrefix + "other", Due: time.Now()}); err == nil {
+			return errors.New("a call wrote to the file while another library wrote: its lock is lost")
 		}
+		s.note("transaction of another library", begin, noProcess).Waits = true
 		return nil
 	})
-	if err != nil && !foreign(err) {
-		return err
-	}
-	s.noteWait("transaction of another driver", begin)
-	return tx.Commit()
 }

@@ -11,15 +11,15 @@ import (
 	"github.com/hashedwheel/hwt/durable/postgres/pgtest"
 )
 
-// passes runs a scene with one fault.
-func passes(t *testing.T, s *scene, judge Judge, f fault) {
+// passes checks the report of a scene with one fault.
+func passes(t *testing.T, r Report, err error) {
 	t.Helper()
-	r, err := s.play(t.Context(), 3*time.Second, judge, []fault{f})
 	require.NoError(t, err)
 	for _, v := range r.Violations {
 		t.Errorf("%.2000s", v)
 	}
 	require.NotEmpty(t, r.Faults)
+	t.Log(r.Faults, r.Firings, r.Repeats)
 }
 
 func TestSQLiteScenePassesEachFault(t *testing.T) {
@@ -29,13 +29,16 @@ func TestSQLiteScenePassesEachFault(t *testing.T) {
 	for name, of := range map[string]func(s *scene) fault{
 		"abandon": func(s *scene) fault { return s.abandon }, "crowd": func(s *scene) fault { return s.crowdKey },
 		"log": func(s *scene) fault { return s.loseLog }, "lock": func(s *scene) fault { return s.holdLock },
-		"driver":  func(s *scene) fault { return s.otherDriver },
+		"library": func(s *scene) fault { return s.otherLibrary },
 		"deploy":  func(s *scene) fault { return func(ctx context.Context) error { return s.deploy(ctx, 2) } },
 		"restart": func(s *scene) fault { return s.restart },
+		"pause":   func(s *scene) fault { return s.pause }, "poison": func(s *scene) fault { return s.poison },
+		"kill": func(s *scene) fault { return func(ctx context.Context) error { return s.kill(ctx, 2) } },
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := sqliteScene(t.TempDir())
-			passes(t, s, sqliteJudge, of(s))
+			s := sqliteScene(t.TempDir(), name == "pause" || name == "poison" || name == "kill")
+			r, err := s.play(t.Context(), 3*time.Second, sqliteJudge, []fault{of(s)})
+			passes(t, r, err)
 		})
 	}
 }
@@ -48,16 +51,19 @@ func TestPostgresScenePassesEachFault(t *testing.T) {
 		"abandon": func(c *cluster) fault { return c.scene.abandon }, "crowd": func(c *cluster) fault { return c.scene.crowdKey },
 		"crash": func(c *cluster) fault { return c.killServer }, "read-only": func(c *cluster) fault { return c.readOnly },
 		"rewind": func(c *cluster) fault { return c.rewind }, "hostile": func(c *cluster) fault { return c.hostile },
-		"line": func(c *cluster) fault { return c.slowLine },
+		"line":  func(c *cluster) fault { return c.slowLine },
+		"pause": func(c *cluster) fault { return c.scene.pause }, "poison": func(c *cluster) fault { return c.scene.poison },
+		"kill": func(c *cluster) fault { return func(ctx context.Context) error { return c.scene.kill(ctx, 2) } },
 	} {
 		t.Run(name, func(t *testing.T) {
-			c, err := postgresScene(t.Context(), t.TempDir())
+			c, err := postgresScene(t.Context(), t.TempDir(), name == "pause" || name == "poison" || name == "kill")
 			if errors.Is(err, pgtest.ErrNotInstalled) {
 				t.Skip(err)
 			}
 			require.NoError(t, err)
 			defer c.close()
-			passes(t, c.scene, postgresJudge, of(c))
+			r, err := c.play(t.Context(), 3*time.Second, []fault{of(c)})
+			passes(t, r, err)
 		})
 	}
 }

@@ -90,15 +90,18 @@ type Letter struct {
 
 // describe adds an entry to the answer of an operation.
 func (r *Record) describe(e durable.Entry) {
-	r.Due, r.NotAfter, r.Payload, r.Generation = e.Due.UnixNano(), e.NotAfter, sum(e.Payload), e.Generation
+	r.Due, r.NotAfter, r.Payload, r.Generation = e.Due.UnixNano(), e.NotAfter, sum(e), e.Generation
 }
 
-// sum returns the checksum by which payloads are compared.
-func sum(payload []byte) uint32 { return crc32.ChecksumIEEE(payload) }
+// sum returns the checksum by which payloads, groups, and headers are compared.
+func sum(e durable.Entry) uint32 {
+	return crc32.ChecksumIEEE(fmt.Appendf(nil, "%s%s%v", e.Payload, e.Group, e.Headers))
+}
 
-// Firing is a line of a worker's file.
+// Firing is a line of a worker's file: the call of a handler, or its end.
 type Firing struct {
 	Key        string    `json:"key"`
+	Group      string    `json:"group,omitempty"`
 	Due        int64     `json:"due"`
 	Generation uint64    `json:"gen"`
 	ID         string    `json:"id"`
@@ -108,7 +111,9 @@ type Firing struct {
 	GaveUp     bool      `json:"gave_up,omitempty"` // the handler made it a dead letter
 	Payload    uint32    `json:"sum"`
 	NotAfter   time.Time `json:"until,omitzero"`
-	Late       int64     `json:"late"` // by the library's own account
+	Late       int64     `json:"late"`            // by the library's own account
+	Begin      int64     `json:"begin,omitempty"` // of the line at the end of a handler: At of its first line
+	Cut        bool      `json:"cut,omitempty"`   // the end of its context ended the handler
 }
 
 // Fault is a fault that had an effect, with the time in which it had it.
@@ -116,6 +121,7 @@ type Fault struct {
 	Kind       string
 	Begin, End int64
 	Hit        []int // processes that it may have affected; all if nil
+	Stops      bool  // these stood still, or ended
 	Waits      bool  // leases of other processes may have ended, with running handlers and errors that were not stored
 }
 
@@ -198,3 +204,6 @@ func outcomeOf(err error) Outcome {
 }
 
 func now() int64 { return time.Now().UnixNano() }
+
+// trueTime is the time of the machine's clock, also in a process whose clock a test has set.
+var trueTime = now

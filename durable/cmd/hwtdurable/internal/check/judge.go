@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/anishathalye/porcupine"
+
+	"github.com/hashedwheel/hwt/durable"
 )
 
 const (
@@ -43,7 +45,10 @@ type trial struct {
 	open    map[string]map[int64]Record // intents without a known outcome, by journal
 	listed  map[string]int64            // time of the final list of dead letters, by key
 
-	occurrences []Firing // of recurring entries
+	occurrences []Firing          // of recurring entries
+	stored      map[uint64]int64  // begin of the call that stored a generation
+	runs        map[string][]*run // handlers of keys that run alone
+	pauses      []paused
 }
 
 // gaps returns violations for all that must not be missing in a whole run.
@@ -62,16 +67,18 @@ func (v Verdict) gaps() (all []string) {
 // Read reads the journals and firings in a folder.
 func (j Judge) Read(dir string, faults []Fault) (Verdict, error) {
 	t := &trial{Judge: j, history: make(map[string][]porcupine.Operation), listed: make(map[string]int64),
-		open: make(map[string]map[int64]Record)}
+		open: make(map[string]map[int64]Record), stored: make(map[uint64]int64), runs: make(map[string][]*run)}
 	if err := readLines(filepath.Join(dir, "journal-*"), t.read); err != nil {
 		return t.verdict, err
 	}
 	for path := range t.open {
 		t.end(path, math.MaxInt64)
 	}
-	if err := errors.Join(t.firings(dir, faults), t.series(dir, faults)); err != nil {
+	err := readLines(filepath.Join(dir, pausesFile), func(_ string, p paused) { t.pauses = append(t.pauses, p) })
+	if err := errors.Join(err, t.firings(dir, faults), t.series(dir, faults)); err != nil {
 		return t.verdict, err
 	}
+	t.alone(faults)
 	for _, key := range slices.Sorted(maps.Keys(t.history)) {
 		t.key(key, t.history[key])
 	}
@@ -124,6 +131,9 @@ func (t *trial) violated(format string, args ...any) {
 
 func (t *trial) add(intent, outcome Record, end int64) {
 	t.verdict.Operations++
+	if outcome.Generation != 0 {
+		t.stored[outcome.Generation] = max(intent.At, t.stored[outcome.Generation])
+	}
 	t.history[intent.Key] = append(t.history[intent.Key], porcupine.Operation{
 		Input: intent, Output: outcome, Call: intent.At, Return: end})
 }
@@ -150,6 +160,9 @@ func (t *trial) firings(dir string, faults []Fault) error {
 	byAttempt := make(map[attempt][]Firing)
 	last := make(map[string]Firing) // of the greatest generation, by ID
 	err := readLines(filepath.Join(dir, "firings-*"), func(_ string, f Firing) {
+		if t.timed(f); f.Begin != 0 {
+			return
+		}
 		byAttempt[attempt{f.ID, f.Generation}] = append(byAttempt[attempt{f.ID, f.Generation}], f)
 		if early := time.Duration(f.Due - f.At); early > t.Tolerance || f.Late < 0 {
 			t.violated("%s fired %v early", f.Key, max(early, -time.Duration(f.Late)))
@@ -158,7 +171,7 @@ func (t *trial) firings(dir string, faults []Fault) error {
 			!slices.ContainsFunc(faults, func(x Fault) bool { return x.hits(f.Worker, f.claimed(), f.At) })) {
 			t.violated("%s fired %v after its NotAfter", f.Key, time.Duration(f.At-end))
 		}
-		if isRecurring(f.Key) && f.Payload != sum(seriesPayload(f.Key)) {
+		if isRecurring(f.Key) && f.Payload != sum(durable.Entry{Payload: seriesPayload(f.Key)}) {
 			t.violated("%s fired with another payload", f.Key)
 		}
 		other, known := last[f.ID]
@@ -172,6 +185,9 @@ func (t *trial) firings(dir string, faults []Fault) error {
 	for _, all := range byAttempt {
 		t.repeats(all, faults)
 		first := all[0]
+		if isProbe(first.Key) { // its fault checks whether it fires
+			continue
+		}
 		if isRecurring(first.Key) {
 			t.occurrences = append(t.occurrences, first)
 			continue

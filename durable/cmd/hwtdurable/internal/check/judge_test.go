@@ -80,10 +80,10 @@ func TestJudgeAcceptsCorrectHistories(t *testing.T) {
 			op(2, 10*sec-5, 10*sec+5, Record{Kind: Cancel}, Record{Outcome: Absent}), gone)}, firings: []Firing{fired}},
 		"set without an answer, stored":     {records: map[string][]Record{"a": setAt10[:1], "b": gone}, firings: []Firing{fired}},
 		"set without an answer, not stored": {records: map[string][]Record{"a": setAt10[:1], "b": gone}},
-		"repeat after a kill":               {records: once, firings: []Firing{fired, again}, faults: []Fault{{"kill", 11 * sec, 11 * sec, []int{1}, false}}},
-		"repeat after a fault of all":       {records: once, firings: []Firing{fired, again}, faults: []Fault{{"failover", 11 * sec, 12 * sec, nil, false}}},
+		"repeat after a kill":               {records: once, firings: []Firing{fired, again}, faults: []Fault{{"kill", 11 * sec, 11 * sec, []int{1}, false, false}}},
+		"repeat after a fault of all":       {records: once, firings: []Firing{fired, again}, faults: []Fault{{"failover", 11 * sec, 12 * sec, nil, false, false}}},
 		"repeat by one that stood still": {records: once, firings: []Firing{fired, again},
-			faults: []Fault{{"stop", 9 * sec, 14 * sec, []int{2}, false}}},
+			faults: []Fault{{"stop", 9 * sec, 14 * sec, []int{2}, false, false}}},
 		"cancel rolled back": {records: map[string][]Record{"a": concat(setAt10,
 			op(2, 3*sec, 4*sec, Record{Kind: Cancel, Tx: rollback}, Record{Outcome: OK, Due: 10 * sec, Generation: 5}), gone)}, firings: []Firing{fired}},
 		"pending at the end": {records: map[string][]Record{"a": setAt10, "reader": pending(5 * sec)}},
@@ -112,13 +112,13 @@ func TestJudgeRejectsBrokenHistories(t *testing.T) {
 			op(2, 3*sec, 4*sec, Record{Kind: Create, Tx: rollback, Due: 10 * sec}, Record{Outcome: Absent}), gone)}, firings: []Firing{fired}},
 		"fired with another payload": {records: once, firings: []Firing{{Key: "k", Due: 10 * sec, Generation: 5, ID: "5-1", At: 10 * sec, Payload: 1}}},
 		"fired twice":                {records: map[string][]Record{"a": concat(setAt10, gone)}, firings: []Firing{fired, {Key: "k", Due: 10 * sec, Generation: 5, ID: "5-2", At: 11 * sec}}},
-		"repeat without a fault":     {records: once, firings: []Firing{fired, again}, faults: []Fault{{"kill", 16 * sec, 17 * sec, nil, false}}},
+		"repeat without a fault":     {records: once, firings: []Firing{fired, again}, faults: []Fault{{"kill", 16 * sec, 17 * sec, nil, false, false}}},
 		"repeat after a fault of another": {records: once, firings: []Firing{fired, again},
-			faults: []Fault{{"kill", 11 * sec, 11 * sec, []int{3}, false}}},
+			faults: []Fault{{"kill", 11 * sec, 11 * sec, []int{3}, false, false}}},
 		"repeat by one that stood still later": {records: once, firings: []Firing{fired, again},
-			faults: []Fault{{"stop", 11 * sec, 14 * sec, []int{2}, false}}},
+			faults: []Fault{{"stop", 11 * sec, 14 * sec, []int{2}, false, false}}},
 		"second repeat without a fault": {records: once, firings: []Firing{fired, again, {Key: "k", Due: 10 * sec, Generation: 5, ID: "5-1", At: 20 * sec, Worker: 4}},
-			faults: []Fault{{"kill", 11 * sec, 11 * sec, []int{1}, false}}},
+			faults: []Fault{{"kill", 11 * sec, 11 * sec, []int{1}, false, false}}},
 		"overdue at the end": {records: map[string][]Record{"a": setAt10, "reader": pending(11 * sec)}},
 		"error without a reason": {records: map[string][]Record{"a": concat(setAt10,
 			op(2, 3*sec, 4*sec, Record{Kind: Get}, Record{Outcome: Failed}), gone)}, firings: []Firing{fired}},
@@ -175,7 +175,7 @@ func TestJudgeComparesPayloadsWithTheAcceptedOne(t *testing.T) {
 				f := &c.firings[i]
 				f.Key, f.ID, f.At = "k", "5-1", f.Due+int64(i)
 			}
-			v := story{records: map[string][]Record{"a": c.records}, firings: c.firings, faults: []Fault{{"kill", 10 * sec, 10 * sec, nil, false}}}.judge(t)
+			v := story{records: map[string][]Record{"a": c.records}, firings: c.firings, faults: []Fault{{"kill", 10 * sec, 10 * sec, nil, false, false}}}.judge(t)
 			require.Equal(t, c.right, len(v.Violations) == 0, v.Violations)
 		})
 	}
@@ -214,12 +214,12 @@ func TestEntryThatKeepsFiringIsAnError(t *testing.T) {
 	defer store.Close()
 	e, err := store.Set(t.Context(), durable.Entry{Key: "k", Due: time.Now()})
 	require.NoError(t, err)
-	require.NoError(t, awaitFired(t.Context(), store, 0), "the judge finds it pending")
+	require.NoError(t, awaitFired(t.Context(), store, "", 0), "the judge finds it pending")
 	worker, err := store.Backend().Heartbeat(t.Context(), 0, time.Hour)
 	require.NoError(t, err)
 	_, err = store.Backend().Claim(t.Context(), worker, []backend.Claim{{Ref: backend.Ref{Key: "k", Generation: e.Generation}}})
 	require.NoError(t, err)
-	require.ErrorContains(t, awaitFired(t.Context(), store, 0), `"k" is still firing`)
+	require.ErrorContains(t, awaitFired(t.Context(), store, "", 0), `"k" is still firing`)
 }
 
 // The other worker fires the entries.

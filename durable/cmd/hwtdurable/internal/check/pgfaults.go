@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"time"
 
@@ -12,11 +13,40 @@ import (
 	"github.com/hashedwheel/hwt/durable/cmd/hwtdurable/internal/proc"
 )
 
-// awaitAcks waits until no entry of the time before a crash is claimed: the workers live, and
-// repeat the acknowledgements that the crash has lost.
-func (c *cluster) awaitAcks(ctx context.Context, crash int64) error {
-	return c.await(ctx, fmt.Sprintf("SELECT NOT EXISTS (SELECT FROM hwt.entry WHERE state = 1 AND due < %d)", crash),
-		"entries that have fired stay claimed after a crash")
+// probesBelow asks whether less than n probes of a name are left.
+func probesBelow(n int, name string) string {
+	return fmt.Sprintf("SELECT count(*) < %d FROM hwt.entry WHERE key >= '%s%s' AND key < '%s%sa'", n, probePrefix, name, probePrefix, name)
+}
+
+// killServer kills the postmaster and its children, and restarts the server, while probes fire. The crash
+// loses acknowledgements: their commits are not written yet, and the clients, whose commits would write
+// them, stand still.
+func (c *cluster) killServer(ctx context.Context) error {
+	begin := now()
+	const probes = 400
+	if err := c.scene.withStore(ctx, func(store *place.Store) error {
+		return setMany(ctx, store, probePrefix+"acked-", probes, time.Now().Add(time.Second), time.Second)
+	}); err != nil {
+		return err
+	}
+	var err error
+	each := func(f func(pid int) error) {
+		for i, config := range c.scene.configs {
+			if !config.Works {
+				err = errors.Join(err, f(c.scene.procs[i].PID()))
+			}
+		}
+	}
+	each(pause)
+	err = errors.Join(err, c.await(ctx, probesBelow(probes/2, "acked-"), "probes do not fire"))
+	crash := now()
+	c.primary.Kill()
+	each(resume)
+	proc.Sleep(ctx, rand.N(time.Second))
+	if err = errors.Join(err, c.primary.Restart(ctx)); err != nil {
+		return err
+	}
+	return c.noteKill(ctx, "SIGKILL of PostgreSQL", begin, crash)
 }
 
 // readOnly makes the sessions of the server read-only for a while. Calls wait, and say why.
@@ -57,7 +87,7 @@ func (c *cluster) rewind(ctx context.Context) error {
 			return err
 		}
 	}
-	c.scene.note("sequences behind their rows", begin, pids)
+	c.scene.note("sequences behind their rows", begin, pids).Stops = true
 	return c.scene.startAll(ctx)
 }
 
@@ -72,7 +102,7 @@ func (c *cluster) hostile(ctx context.Context) error {
 			return err
 		}
 	}
-	c.scene.note("functions of another user", begin, nobody)
+	c.scene.note("functions of another user", begin, noProcess)
 	return c.scene.deploy(ctx, 0) // its new sessions have the search_path
 }
 
@@ -82,18 +112,17 @@ func (c *cluster) slowLine(ctx context.Context) error {
 	line := c.proxies[1]
 	line.Delay(30 * time.Millisecond) // per 64 KiB and connection: 2 MB/s
 	defer line.Delay(0)
-	const prefix, entries = probePrefix + "large-", 40
+	const entries = 40
 	return c.scene.withStore(ctx, func(store *place.Store) error {
 		_, err := store.SetMany(ctx, func(yield func(durable.Entry) bool) {
 			for i := range entries {
-				if !yield(durable.Entry{Key: fmt.Sprint(prefix, i), Due: time.Now(), Payload: large}) {
+				if !yield(durable.Entry{Key: numbered(probePrefix+"large-", i), Due: time.Now(), Payload: large}) {
 					return
 				}
 			}
 		})
 		if err == nil {
-			err = c.await(ctx, fmt.Sprintf("SELECT NOT EXISTS (SELECT FROM hwt.entry WHERE key >= '%s' AND key < '%s')", prefix, probePrefix+"largf"),
-				"large entries do not pass a slow line")
+			err = c.await(ctx, probesBelow(1, "large-"), "large entries do not pass a slow line")
 		}
 		c.scene.note("large payloads on a slow line", begin, nil)
 		return err

@@ -7,13 +7,8 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
-
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/hashedwheel/hwt/durable"
 	"github.com/hashedwheel/hwt/durable/cmd/hwtdurable/internal/place"
@@ -31,6 +26,7 @@ type Config struct {
 	Payload int  // bytes, at least
 	Single  bool // no operation is on several keys
 	Works   bool
+	Kinds   bool  // workers handle some kinds, instead of all entries by one handler
 	First   int64 // due time of the series, which a worker ensures at its start; 0 if there are none yet
 }
 
@@ -48,50 +44,36 @@ func Run(c Config) error {
 		return err
 	}
 	defer s.Close()
+	firings, err := c.open("firings")
+	if err != nil {
+		return err
+	}
+	defer firings.file.Close()
+	journal, err := c.open("journal")
+	if err != nil {
+		return err
+	}
+	defer journal.file.Close()
+	if c.Works && c.First != 0 {
+		if err := ensureSeries(ctx, s, time.Unix(0, c.First)); err != nil {
+			return err
+		}
+	}
 	var all sync.WaitGroup
 	failed := make(chan error, c.Callers+1)
-	start := func(f func() error) {
+	start := func(f func(ctx context.Context) error) {
 		all.Go(func() {
-			if err := f(); err != nil {
+			if err := f(ctx); err != nil {
 				failed <- err
 			}
 		})
 	}
 	if c.Works {
-		firings, err := c.open("firings")
-		if err == nil && c.First != 0 {
-			err = ensureSeries(ctx, s, time.Unix(0, c.First))
-		}
-		if err != nil {
-			return err
-		}
-		defer firings.file.Close()
-		start(func() error {
-			interrupted, err := c.open("interrupted")
-			if err != nil {
-				return err
-			}
-			defer interrupted.file.Close()
-			handle := func(ctx context.Context, f durable.Firing) error {
-				err := c.handle(ctx, s, firings, f)
-				if err != nil && err == ctx.Err() && f.Attempt == 1 { // it has no effect, and is no failed attempt
-					err = errors.Join(err, interrupted.add(Firing{ID: f.ID, Attempt: f.Attempt}))
-				}
-				return err
-			}
-			return s.Work(ctx, handle, &durable.WorkOptions{DrainTimeout: drain})
-		})
+		start((&worker{c, s, firings}).run)
 	}
-	if c.Callers > 0 {
-		journal, err := c.open("journal")
-		if err != nil {
-			return err
-		}
-		defer journal.file.Close()
-		cl := &client{Config: c, store: s, journal: journal}
-		for range c.Callers {
-			start(func() error { return cl.run(ctx) })
-		}
+	cl := &client{Config: c, store: s, journal: journal}
+	for range c.Callers {
+		start(cl.run)
 	}
 	proc.Ready()
 	select {
@@ -104,255 +86,85 @@ func Run(c Config) error {
 	}
 }
 
-// drain is long enough for all handlers but the slow ones of occurrences.
-const drain = 2 * time.Second
-
 // open opens a file of this process.
 func (c Config) open(name string) (*lines, error) {
 	return openLines(filepath.Join(c.Dir, fmt.Sprintf("%s-%d", name, os.Getpid())))
 }
 
-// handle appends a firing, and gives up one in four that is not recurring. All attempts of
-// a generation agree.
-func (c Config) handle(ctx context.Context, s *place.Store, l *lines, f durable.Firing) error {
-	if strings.HasPrefix(f.Key, probePrefix) {
-		return nil
+// worker fires entries.
+type worker struct {
+	Config
+	store   *place.Store
+	firings *lines
+}
+
+// drain is long enough for all handlers but the slow ones of occurrences.
+const drain = 2 * time.Second
+
+func (w *worker) run(ctx context.Context) error {
+	if !w.Kinds {
+		return w.store.Work(ctx, w.handle, &durable.WorkOptions{DrainTimeout: drain})
 	}
-	gaveUp := f.Generation%4 == 0 && !isRecurring(f.Key)
-	line := Firing{f.Key, f.Due.UnixNano(), f.Generation, f.ID, trueTime(), os.Getpid(), f.Attempt, gaveUp, sum(f.Payload),
-		f.NotAfter, int64(f.Lateness)}
-	switch err := l.add(line); {
-	case err != nil:
+	var mux durable.Mux
+	for kind, o := range kinds {
+		o.DrainTimeout = drain
+		mux.Handle(kind, w.handle, &o)
+	}
+	return w.store.WorkMux(ctx, &mux)
+}
+
+// handle appends a firing, and a second line at the end of a handler that must run alone, or that
+// the end of its context has interrupted. All attempts of a generation agree.
+func (w *worker) handle(ctx context.Context, f durable.Firing) error {
+	gaveUp := f.Generation%4 == 0 && !isRecurring(f.Key) && !isProbe(f.Key)
+	line := Firing{Key: f.Key, Group: f.Group, Due: f.Due.UnixNano(), Generation: f.Generation, ID: f.ID, At: trueTime(), Worker: os.Getpid(),
+		Attempt: f.Attempt, GaveUp: gaveUp, Payload: sum(f.Entry), NotAfter: f.NotAfter, Late: int64(f.Lateness)}
+	if err := w.firings.add(line); err != nil {
 		return err
-	case gaveUp:
-		return durable.GiveUp(errGaveUp)
+	}
+	err := w.act(ctx, f)
+	interrupted := err != nil && err == ctx.Err() // it has no effect, and is no failed attempt
+	if err == nil && gaveUp {
+		err = durable.GiveUp(errGaveUp)
+	}
+	if alone(f.Key) || interrupted {
+		line.Begin, line.At, line.Cut = line.At, trueTime(), interrupted
+		if failed := w.firings.add(line); failed != nil {
+			return failed
+		}
+	}
+	return err
+}
+
+// act is what handlers of the key do.
+func (w *worker) act(ctx context.Context, f durable.Firing) error {
+	switch {
+	case f.Key == poisonKey:
+		os.Exit(1)
+	case f.Key == crowdedKey: // set again meanwhile
+		proc.Sleep(ctx, rand.N(20*time.Millisecond))
+	case alone(f.Key):
+		return w.takeTime(ctx, f)
 	case isRecurring(f.Key):
-		return c.handleOccurrence(ctx, s, f)
+		return w.handleOccurrence(ctx, f)
 	}
 	return nil
+}
+
+// takeTime ends early with the lease, after which another worker may call the handler. The end of Work
+// interrupts occurrences only: jobs are pending again then, and the model does not know that.
+func (w *worker) takeTime(ctx context.Context, f durable.Firing) error {
+	end := time.After(rand.N(seriesEvery / 2))
+	select {
+	case <-end:
+		return nil
+	case <-ctx.Done():
+	}
+	if !isRecurring(f.Key) && !errors.Is(context.Cause(ctx), durable.ErrLeaseLost) {
+		<-end // before the end of drain
+		return nil
+	}
+	return ctx.Err()
 }
 
 var errGaveUp = errors.New("no such order")
-
-// client performs random operations.
-type client struct {
-	Config
-	store   *place.Store
-	journal *lines
-
-	number atomic.Int64 // of the last operation
-
-	mu   sync.Mutex
-	seen map[string]uint64 // last generation of a key in an answer. Guarded by mu.
-}
-
-func (c *client) run(ctx context.Context) error {
-	for ctx.Err() == nil {
-		drawn := c.draw()
-		calls := 1
-		if drawn[0].Kind == Requeue { // concurrent with itself
-			calls = 3
-		}
-		errs := make(chan error, calls)
-		for range calls {
-			go func() { errs <- c.do(ctx, slices.Clone(drawn)) }()
-		}
-		for range calls {
-			if err := <-errs; err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// do performs a call between the two lines of the journal for each of its keys.
-func (c *client) do(ctx context.Context, all []Record) error {
-	for i := range all {
-		all[i].Number, all[i].At = c.number.Add(1), now()
-		if err := c.journal.add(all[i]); err != nil {
-			return err
-		}
-	}
-	timed, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	e, err := c.perform(timed, all)
-	answer := Record{At: now(), Outcome: outcomeOf(err)}
-	if answer.Outcome == Failed && c.lost(timed, all[0], err) {
-		answer.Outcome = Unknown
-	}
-	if err == nil && len(all) == 1 && all[0].Kind != Discard {
-		answer.describe(e)
-	}
-	if answer.Outcome == Unknown || answer.Outcome == Failed {
-		answer.Error = err.Error()
-	}
-	c.learn(all[0].Key, answer)
-	for _, r := range all {
-		answer.Number = r.Number
-		if err := c.journal.add(answer); err != nil {
-			return err
-		}
-	}
-	if errors.Is(err, durable.ErrClosed) {
-		return err
-	}
-	return nil
-}
-
-const (
-	group   = 4                // keys with a common prefix
-	life    = 5                // seconds until new keys replace all
-	timeout = 20 * time.Second // of a call
-)
-
-// draw chooses an operation on a key, or on all keys of a group. Keys of all processes are the
-// same at the same time.
-func (c *client) draw() (all []Record) {
-	kinds := []Kind{Set, Set, Create, Create, Move, Move, Cancel, Cancel, Get, SetIf, MoveIf, CancelIf, Requeue, Requeue, Discard,
-		SetMany, CancelMany}
-	kind, n, size, age := kinds[rand.IntN(len(kinds))], rand.IntN(c.Keys), 1, int64(0)
-	switch {
-	case kind != SetMany && kind != CancelMany:
-	case c.Single || rand.IntN(4) > 0: // more would cost the judge too much time
-		kind = Get
-	default:
-		n, size = n/group*group, group
-	}
-	if !c.Far {
-		age = time.Now().Unix() / life
-	}
-	for i := n; i < n+size; i++ {
-		all = append(all, c.intent(kind, fmt.Sprintf("k%d-%d.%d", age, i/group, i%group)))
-	}
-	return all
-}
-
-func (c *client) intent(kind Kind, key string) Record {
-	r := Record{Kind: kind, Key: key}
-	switch r.Kind {
-	case Set, Create, SetIf, SetMany:
-		r.Due = c.due()
-		if rand.IntN(4) == 0 { // of all orders of magnitude up to seconds
-			r.NotAfter = time.Unix(0, r.Due+rand.Int64N(1<<rand.IntN(34))).UTC()
-		}
-		r.Payload = sum(c.payload(r))
-	case Move, MoveIf:
-		r.Due = c.due()
-	}
-	switch r.Kind {
-	case Set, Create, Move, Cancel:
-		r.Tx = []string{commit, rollback, 13: ""}[rand.IntN(14)]
-	case SetIf, MoveIf, CancelIf, Requeue, Discard:
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		r.If = max(c.seen[r.Key], 1) // 1 is of another key
-	}
-	return r
-}
-
-// due returns a due time that no other operation has.
-func (c *client) due() int64 {
-	if c.Far {
-		return now() + int64(24*time.Hour) + rand.Int64N(int64(time.Hour))
-	}
-	return now() + rand.Int64N(int64(6*time.Second))
-}
-
-func (c *client) learn(key string, answer Record) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.seen == nil || len(c.seen) > 10_000 {
-		c.seen = make(map[string]uint64)
-	}
-	if answer.Generation != 0 {
-		c.seen[key] = answer.Generation
-	}
-}
-
-// perform performs an operation. In a transaction that is rolled back, it has no effect.
-func (c *client) perform(ctx context.Context, all []Record) (e durable.Entry, err error) {
-	r := all[0]
-	switch {
-	case r.Kind == SetMany:
-		var entries []durable.Entry
-		for _, r := range all {
-			entries = append(entries, durable.Entry{Key: r.Key, Due: time.Unix(0, r.Due), NotAfter: r.NotAfter, Payload: c.payload(r)})
-		}
-		n, err := c.store.SetMany(ctx, slices.Values(entries))
-		if err == nil && n != len(all) {
-			err = fmt.Errorf("SetMany stored %d entries of %d", n, len(all))
-		}
-		return e, err
-	case r.Kind == CancelMany:
-		_, err := c.store.CancelPrefix(ctx, strings.TrimSuffix(r.Key, "0"))
-		return e, err
-	case r.Tx == "":
-		return c.call(ctx, c.store.Entries, r)
-	}
-	err = c.store.InTx(ctx, func(tx durable.Tx) (err error) {
-		if e, err = c.call(ctx, tx.Entries, r); err == nil && r.Tx == rollback {
-			err = errRollback
-		}
-		return err
-	})
-	if errors.Is(err, errRollback) {
-		err = nil
-	}
-	return e, err
-}
-
-var errRollback = errors.New("rolled back on purpose")
-
-// payload returns that of an operation. It begins with the due time, which no other one has, and
-// has a size that depends on it.
-func (c *client) payload(r Record) []byte {
-	text := fmt.Sprint(r.Due, " ", r.Key, " ")
-	n := c.Payload + len(fmt.Sprint(r.Due)) + int(r.Due%300)
-	return []byte(strings.Repeat(text, n/len(text)+1))[:n]
-}
-
-// call performs an operation on single entries by the given view of the store.
-func (c *client) call(ctx context.Context, entries durable.Entries, r Record) (durable.Entry, error) {
-	due := time.Unix(0, r.Due)
-	if r.Kind == SetIf || r.Kind == MoveIf || r.Kind == CancelIf {
-		entries = entries.If(r.If)
-	}
-	switch r.Kind {
-	case Set, SetIf:
-		return entries.Set(ctx, durable.Entry{Key: r.Key, Due: due, NotAfter: r.NotAfter, Payload: c.payload(r)})
-	case Create:
-		return entries.Create(ctx, durable.Entry{Key: r.Key, Due: due, NotAfter: r.NotAfter, Payload: c.payload(r)})
-	case Move, MoveIf:
-		return entries.Move(ctx, r.Key, due)
-	case Cancel, CancelIf:
-		return entries.Cancel(ctx, r.Key)
-	case Requeue:
-		return entries.Requeue(ctx, r.Key, r.If)
-	case Discard:
-		return durable.Entry{}, entries.Discard(ctx, r.Key, r.If)
-	}
-	return entries.Get(ctx, r.Key)
-}
-
-// lost reports whether an error may leave the outcome of an operation open: its context
-// has ended, a full file system lost the end of the commit, or the connection to
-// PostgreSQL broke. The library repeats a request after that, except in a transaction.
-func (c *client) lost(ctx context.Context, r Record, err error) bool {
-	var server *pgconn.PgError
-	switch {
-	case errors.Is(err, durable.ErrClosed) && strings.Contains(err.Error(), "while it was open"): // its log was deleted
-		return true
-	case errors.Is(err, durable.ErrClosed), errors.Is(err, durable.ErrDamaged):
-		return false
-	case ctx.Err() != nil:
-		return true
-	case c.Place.File != "":
-		return strings.Contains(err.Error(), "commit: the file system is full")
-	case r.Tx == "":
-		return strings.Contains(err.Error(), "the answer to COMMIT is lost")
-	case errors.As(err, &server): // it ends the connection, starts up, or is a standby
-		return strings.HasPrefix(server.Code, "57P") || server.Code == "25006"
-	}
-	return true
-}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -26,6 +25,7 @@ type scene struct {
 	longest time.Duration                            // pause of a process
 	first   int64                                    // due time of the recurring entries
 	once    []series                                 // the one-shot entries beside them
+	others  int                                      // entries of the kind that no worker handles
 	skipped map[string]bool                          // reasons
 	procs   []*proc.Process
 	faults  []Fault
@@ -51,8 +51,9 @@ func (s *scene) startAll(ctx context.Context) error {
 }
 
 // note records a fault that had an effect on the processes, or on all if hit is nil.
-func (s *scene) note(kind string, begin int64, hit []int) {
-	s.faults = append(s.faults, Fault{kind, begin, now(), hit, false})
+func (s *scene) note(kind string, begin int64, hit []int) *Fault {
+	s.faults = append(s.faults, Fault{Kind: kind, Begin: begin, End: now(), Hit: hit})
+	return &s.faults[len(s.faults)-1]
 }
 
 // role names a process in the counts of faults.
@@ -76,7 +77,7 @@ func (s *scene) kill(ctx context.Context, i int) error {
 	if err := s.over(ctx, p); err != nil {
 		return err
 	}
-	s.note("SIGKILL of a "+s.role(i), begin, []int{p.PID()})
+	s.note("SIGKILL of a "+s.role(i), begin, []int{p.PID()}).Stops = true
 	return s.start(ctx, i)
 }
 
@@ -87,9 +88,6 @@ func (s *scene) over(ctx context.Context, p *proc.Process) error {
 	}
 	path := filepath.Join(s.dir, fmt.Sprintf("journal-%d", p.PID()))
 	text, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil // it was no client
-	}
 	if err == nil {
 		err = os.Truncate(path, int64(len(whole(text))))
 	}
@@ -126,7 +124,7 @@ func (s *scene) stall(ctx context.Context, kind string, hit []int, pids ...int) 
 		return err
 	}
 	proc.Sleep(ctx, time.Second) // a firing that was under way counts as part of the fault
-	s.note(kind, begin, hit)
+	s.note(kind, begin, hit).Stops = true
 	return nil
 }
 
@@ -180,35 +178,13 @@ func (s *scene) read(ctx context.Context) error {
 	if err := store.Verify(ctx); err != nil {
 		return err
 	}
-	begin, entries, letters, had := now(), make(map[string]Record), make(map[string][]Letter), make(map[string]bool)
-	for e, err := range store.All(ctx, "") {
-		if err != nil {
-			return err
-		}
-		if id, ok := strings.CutPrefix(e.Key, effectPrefix); ok {
-			had[id] = true
-			continue
-		}
-		if strings.HasPrefix(e.Key, probePrefix) {
-			continue
-		}
-		if _, twice := entries[e.Key]; twice {
-			return fmt.Errorf("%q has two pending entries", e.Key)
-		}
-		one := Record{Outcome: OK}
-		one.describe(e)
-		entries[e.Key] = one
+	begin := now()
+	entries, err := s.entries(ctx, store)
+	if err != nil {
+		return err
 	}
-	for d, err := range store.Dead(ctx, "") {
-		if err != nil {
-			return err
-		}
-		if isRecurring(d.Key) {
-			return fmt.Errorf("%q had its effect twice: %s", d.Key, d.Error)
-		}
-		letters[d.Key] = append(letters[d.Key], Letter{Generation: d.Generation, Payload: sum(d.Payload)})
-	}
-	if err := s.effects(had); err != nil {
+	letters, err := letters(ctx, store)
+	if err != nil {
 		return err
 	}
 	keys, err := s.keys()
@@ -239,11 +215,53 @@ func (s *scene) read(ctx context.Context) error {
 	return addLines(filepath.Join(s.dir, reader), lines...)
 }
 
+// entries returns the pending entries of clients. It checks the effects, and the entries of the kind
+// that no worker handles (promise 8).
+func (s *scene) entries(ctx context.Context, store *place.Store) (map[string]Record, error) {
+	entries, had, waiting := make(map[string]Record), make(map[string]bool), 0
+	for e, err := range store.All(ctx, "") {
+		id, isEffect := strings.CutPrefix(e.Key, effectPrefix)
+		one := Record{Outcome: OK}
+		one.describe(e)
+		switch _, twice := entries[e.Key]; {
+		case err != nil:
+			return nil, err
+		case isEffect:
+			had[id] = true
+		case strings.HasPrefix(e.Key, otherPrefix):
+			waiting++
+		case twice:
+			return nil, fmt.Errorf("%q has two pending entries", e.Key)
+		case !isProbe(e.Key):
+			entries[e.Key] = one
+		}
+	}
+	if s.others != waiting {
+		return nil, fmt.Errorf("of %d entries of a kind that no worker handles, %d are pending", s.others, waiting)
+	}
+	return entries, s.effects(had)
+}
+
+// letters returns the dead letters of clients.
+func letters(ctx context.Context, store *place.Store) (map[string][]Letter, error) {
+	letters := make(map[string][]Letter)
+	for d, err := range store.Dead(ctx, "") {
+		if err != nil {
+			return nil, err
+		}
+		if isRecurring(d.Key) {
+			return nil, fmt.Errorf("%q had its effect twice: %s", d.Key, d.Error)
+		}
+		letters[d.Key] = append(letters[d.Key], Letter{Generation: d.Generation, Payload: sum(d.Entry)})
+	}
+	return letters, nil
+}
+
 // awaitEnd waits until all near entries have fired, and ends the series.
 func (s *scene) awaitEnd(ctx context.Context, store *place.Store) error {
 	err := s.endSeries(ctx, store, time.Minute)
 	if err == nil {
-		err = awaitFired(ctx, store, time.Minute)
+		err = awaitFired(ctx, store, "", time.Minute)
 	}
 	if err == nil {
 		_, err = store.CancelPrefix(ctx, seriesPrefix)
@@ -265,13 +283,15 @@ func (s *scene) keys() (map[string]bool, error) {
 // reader is the name of the journal that holds the final reads.
 const reader = "journal-reader"
 
-// awaitFired waits until no entry is firing or due within an hour, or until the timeout:
+// awaitFired waits until no entry with the prefix is firing or due within an hour, or until the timeout:
 // the judge then finds the entry pending, or neither pending nor fired. One that is still
 // firing is an error, because its handler has returned.
-func awaitFired(ctx context.Context, store *place.Store, timeout time.Duration) error {
+func awaitFired(ctx context.Context, store *place.Store, prefix string, timeout time.Duration) error {
 	for end := time.Now().Add(timeout); ; proc.Sleep(ctx, 100*time.Millisecond) {
-		page, err := store.Backend().Page(ctx, "", backend.Cursor{}, 2*seriesCount, true)
-		i := slices.IndexFunc(page, func(r backend.Row) bool { return r.Due < time.Now().Add(time.Hour).UnixNano() })
+		page, err := store.Backend().Page(ctx, prefix, backend.Cursor{}, 2*len(overlaps), true)
+		i := slices.IndexFunc(page, func(r backend.Row) bool {
+			return r.Due < time.Now().Add(time.Hour).UnixNano() && !strings.HasPrefix(r.Key, otherPrefix)
+		})
 		switch late := time.Now().After(end); {
 		case err != nil, i < 0, late && page[i].State == backend.Pending:
 			return err

@@ -22,13 +22,17 @@ import (
 // is a series of one.
 
 const (
-	seriesPrefix = "series-" // of keys
 	oncePrefix   = seriesPrefix + "once-"
 	effectPrefix = "z-" // of the effects' keys, the last ones
-	seriesCount  = 4
 	seriesEvery  = time.Second
 	seriesFile   = "series" // of the series
 )
+
+// overlaps are the recurring entries, and what their occurrences do while another one runs.
+var overlaps = map[string]clock.Overlap{
+	seriesPrefix + "0": clock.OverlapParallel, seriesPrefix + "1": clock.OverlapParallel, seriesPrefix + "2": clock.OverlapParallel,
+	seriesPrefix + "skip": clock.OverlapSkip, seriesPrefix + "queue": clock.OverlapQueueOne,
+}
 
 func seriesPayload(key string) []byte { return []byte(key) }
 
@@ -62,6 +66,13 @@ func (s *scene) addSeries(ctx context.Context, d time.Duration) error {
 		key := fmt.Sprint(oncePrefix, len(s.once))
 		s.once = append(s.once, series{Key: key, First: due, Next: due + int64(seriesEvery)})
 	}
+	if s.configs[0].Kinds {
+		s.others = others
+	}
+	err = setMany(ctx, store, otherPrefix, s.others, first, 0)
+	if err != nil {
+		return err
+	}
 	_, err = store.SetMany(ctx, func(yield func(durable.Entry) bool) {
 		for _, one := range s.once {
 			if !yield(durable.Entry{Key: one.Key, Due: time.Unix(0, one.First), Payload: seriesPayload(one.Key)}) {
@@ -75,9 +86,8 @@ func (s *scene) addSeries(ctx context.Context, d time.Duration) error {
 // ensureSeries stores the recurring entries, as a service does at each start. It keeps the overdue
 // occurrences of those that exist.
 func ensureSeries(ctx context.Context, store *place.Store, first time.Time) error {
-	every := durable.Every{Spec: "@every " + seriesEvery.String(), Missed: clock.Missed{MaxRuns: 10_000}, Overlap: clock.OverlapParallel}
-	for i := range seriesCount {
-		key := fmt.Sprint(seriesPrefix, i)
+	for key, overlap := range overlaps {
+		every := durable.Every{Spec: "@every " + seriesEvery.String(), Missed: clock.Missed{MaxRuns: 10_000}, Overlap: overlap}
 		if _, _, err := store.Ensure(ctx, durable.Entry{Key: key, Due: first, Payload: seriesPayload(key), Every: every}); err != nil {
 			return err
 		}
@@ -101,8 +111,8 @@ func (s *scene) endSeries(ctx context.Context, store *place.Store, timeout time.
 		}
 	}
 	all := s.once
-	for i := range seriesCount {
-		one, err := moveAway(ctx, store, fmt.Sprint(seriesPrefix, i))
+	for key := range overlaps {
+		one, err := moveAway(ctx, store, key)
 		if err != nil {
 			return err
 		}
@@ -132,16 +142,16 @@ func moveAway(ctx context.Context, store *place.Store, key string) (series, erro
 
 // handleOccurrence fails the first attempt. A later one has an effect in the transaction that
 // acknowledges it, unless that may find no room.
-func (c Config) handleOccurrence(ctx context.Context, s *place.Store, f durable.Firing) error {
+func (w *worker) handleOccurrence(ctx context.Context, f durable.Firing) error {
 	switch {
 	case f.Attempt == 1 && rand.IntN(2) == 0 && !proc.Sleep(ctx, rand.N(2*drain)): // a deployment may interrupt it
 		return ctx.Err()
 	case f.Attempt == 1:
 		return durable.RetryAfter(100 * time.Millisecond)
-	case c.Single:
+	case w.Single:
 		return nil
 	}
-	err := s.InTx(ctx, func(tx durable.Tx) error {
+	err := w.store.InTx(ctx, func(tx durable.Tx) error {
 		_, err := tx.Create(ctx, durable.Entry{Key: effectPrefix + f.ID, Due: time.Now().Add(24 * time.Hour)})
 		if err == nil {
 			err = tx.Done(ctx, f)
@@ -177,6 +187,9 @@ func (t *trial) series(dir string, faults []Fault) error {
 	repeated := make(map[string]Firing)      // second attempts, by ID
 	slices.SortFunc(t.occurrences, func(a, b Firing) int { return cmp.Compare(a.At, b.At) })
 	for _, f := range t.occurrences {
+		if alone(f.Key) {
+			repeated[f.ID] = f // it needs no second attempt
+		}
 		if f.Attempt > 1 {
 			before, twice := repeated[f.ID]
 			lost := func(x Fault) bool { return x.explains(before, f) } // the outcome of the first attempt
@@ -201,6 +214,7 @@ func (t *trial) series(dir string, faults []Fault) error {
 		for due := s.First; due < s.Next; due += int64(seriesEvery) {
 			id, fired := ids[s.Key][due]
 			switch _, again := repeated[id]; {
+			case !fired && alone(s.Key): // skipped
 			case !fired:
 				t.violated("%s: the occurrence of %d did not fire", s.Key, due)
 			case !again:
@@ -228,11 +242,19 @@ func (t *trial) interrupted(dir string) error {
 		id     string
 		number int
 	}
-	fired := make(map[attempt]int)
-	err := readLines(filepath.Join(dir, "firings-*"), func(_ string, f Firing) { fired[attempt{f.ID, f.Attempt}]++ })
-	return errors.Join(err, readLines(filepath.Join(dir, "interrupted-*"), func(_ string, f Firing) {
-		if fired[attempt{f.ID, f.Attempt}]--; fired[attempt{f.ID, f.Attempt}] < 1 {
-			t.violated("attempt %d of %s was interrupted, and counted", f.Attempt, f.ID)
+	fired, cut := make(map[attempt]int), make(map[attempt]int)
+	err := readLines(filepath.Join(dir, "firings-*"), func(_ string, f Firing) {
+		switch a := (attempt{f.ID, f.Attempt}); {
+		case f.Begin == 0:
+			fired[a]++
+		case f.Cut && f.Attempt == 1 && isRecurring(f.Key):
+			cut[a]++
 		}
-	}))
+	})
+	for a, n := range cut {
+		if fired[a] <= n {
+			t.violated("attempt %d of %s was interrupted, and counted", a.number, a.id)
+		}
+	}
+	return err
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/hashedwheel/hwt/durable"
 )
 
 // A series of 30 occurrences, one per second, whose next one was pending at 31 s.
@@ -15,12 +17,12 @@ func TestJudgeOfSeries(t *testing.T) {
 		for at := sec; at <= 30*sec; at += sec {
 			for attempt := 1; attempt <= 2; attempt++ {
 				due := at + int64(attempt-1)*sec/10
-				firings = append(firings, Firing{Key: "series-0", Due: due, Generation: uint64(due), ID: fmt.Sprint(at), At: due, Worker: 1, Attempt: attempt, Payload: sum([]byte("series-0"))})
+				firings = append(firings, Firing{Key: "series/0", Due: due, Generation: uint64(due), ID: fmt.Sprint(at), At: due, Worker: 1, Attempt: attempt, Payload: sum(durable.Entry{Payload: []byte("series/0")})})
 			}
 		}
 		return firings
 	}
-	file := []series{{"series-0", sec, 31 * sec, 31*sec - 1}}
+	file := []series{{"series/0", sec, 31 * sec, 31*sec - 1}}
 	for name, c := range map[string]struct {
 		change func(all []Firing) []Firing
 		file   []series
@@ -49,10 +51,10 @@ func TestJudgeOfSeries(t *testing.T) {
 		"another payload": {func(all []Firing) []Firing { all[8].Payload++; return all }, file, "another payload"},
 		"two rows":        {func(all []Firing) []Firing { f := all[8]; f.Generation, f.ID = 1, "1"; return append(all, f) }, file, "has the IDs"},
 		"between":         {func(all []Firing) []Firing { f := all[8]; f.Due, f.ID = f.Due+1, "1"; f.At++; return append(all, f) }, file, "is no occurrence"},
-		"after the end":   {func(all []Firing) []Firing { return all }, []series{{"series-0", sec, 30 * sec, 30 * sec}}, "is no occurrence"},
-		"stopped":         {func(all []Firing) []Firing { return all }, []series{{"series-0", sec, 31 * sec, 42 * sec}}, "the next occurrence"},
-		"lost":            {func(all []Firing) []Firing { return nil }, []series{{"series-0", sec, 0, 42 * sec}}, "the next occurrence"},
-		"one-shot":        {func(all []Firing) []Firing { return all }, append(file, series{"series-once-0", sec, 2 * sec, 0}), "of 1000000000 did not fire"},
+		"after the end":   {func(all []Firing) []Firing { return all }, []series{{"series/0", sec, 30 * sec, 30 * sec}}, "is no occurrence"},
+		"stopped":         {func(all []Firing) []Firing { return all }, []series{{"series/0", sec, 31 * sec, 42 * sec}}, "the next occurrence"},
+		"lost":            {func(all []Firing) []Firing { return nil }, []series{{"series/0", sec, 0, 42 * sec}}, "the next occurrence"},
+		"one-shot":        {func(all []Firing) []Firing { return all }, append(file, series{"series/once-0", sec, 2 * sec, 0}), "of 1000000000 did not fire"},
 		"never set":       {func(all []Firing) []Firing { return all }, nil, "was never set"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -70,15 +72,15 @@ func TestJudgeOfSeries(t *testing.T) {
 
 // occurrence is an attempt of the occurrence at one second.
 func occurrence(generation uint64, attempt int, at int64) Firing {
-	return Firing{Key: "series-0", Due: at, Generation: generation, ID: "1", At: at, Worker: 1, Attempt: attempt, Payload: sum([]byte("series-0"))}
+	return Firing{Key: "series/0", Due: at, Generation: generation, ID: "1", At: at, Worker: 1, Attempt: attempt, Payload: sum(durable.Entry{Payload: []byte("series/0")})}
 }
 
 // The transaction of the second one failed.
 func TestFaultExplainsAThirdAttempt(t *testing.T) {
-	s := story{series: []series{{"series-0", sec, 2 * sec, 2*sec - 1}},
+	s := story{series: []series{{"series/0", sec, 2 * sec, 2*sec - 1}},
 		firings: []Firing{occurrence(1, 1, sec), occurrence(2, 2, 2*sec), occurrence(3, 3, 3*sec)}}
 	require.NotEmpty(t, s.judge(t).Violations)
-	s.faults = []Fault{{"connections cut", 2 * sec, 2 * sec, nil, false}}
+	s.faults = []Fault{{"connections cut", 2 * sec, 2 * sec, nil, false, false}}
 	require.Empty(t, s.judge(t).Violations)
 }
 
@@ -87,9 +89,9 @@ func TestFaultExplainsTwoRetriesOfAnOccurrence(t *testing.T) {
 	first := occurrence(1, 1, sec)
 	again := first
 	again.At = 5 * sec
-	s := story{series: []series{{"series-0", sec, 2 * sec, 2*sec - 1}}, firings: []Firing{first, occurrence(2, 2, 2*sec), again, occurrence(3, 2, 6*sec)}}
+	s := story{series: []series{{"series/0", sec, 2 * sec, 2*sec - 1}}, firings: []Firing{first, occurrence(2, 2, 2*sec), again, occurrence(3, 2, 6*sec)}}
 	require.NotEmpty(t, s.judge(t).Violations)
-	s.faults = []Fault{{"SIGKILL of PostgreSQL", 3 * sec, 4 * sec, nil, false}}
+	s.faults = []Fault{{"SIGKILL of PostgreSQL", 3 * sec, 4 * sec, nil, false, false}}
 	require.Empty(t, s.judge(t).Violations)
 }
 

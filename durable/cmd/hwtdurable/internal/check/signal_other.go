@@ -2,8 +2,12 @@
 
 package check
 
-import "errors"
+import (
+	"errors"
+	"io"
+)
 
-func pause(int) error  { return errors.ErrUnsupported }
-func resume(int) error { return errors.ErrUnsupported }
-func kill(int) error   { return errors.ErrUnsupported }
+func pause(int) error                     { return errors.ErrUnsupported }
+func resume(int) error                    { return errors.ErrUnsupported }
+func kill(int) error                      { return errors.ErrUnsupported }
+func lockAsInC(string) (io.Closer, error) { return nil, errors.ErrUnsupported }

@@ -15,18 +15,18 @@ func resolved(context.Context, int) error { return nil }
 
 // sqliteFaults kills and stops processes that share a file.
 func sqliteFaults(ctx context.Context, dir string, d time.Duration) (Report, error) {
-	s := sqliteScene(dir)
-	return s.play(ctx, d, sqliteJudge, append(s.processFaults(), s.restart, s.abandon, s.crowdKey, s.loseLog, s.holdLock, s.otherDriver))
+	s := sqliteScene(dir, true)
+	return s.play(ctx, d, sqliteJudge, append(s.processFaults(), s.restart, s.pause, s.abandon, s.crowdKey, s.loseLog, s.holdLock, s.otherLibrary))
 }
 
 var sqliteJudge = Judge{Tolerance: time.Millisecond}
 
-func sqliteScene(dir string) *scene {
+func sqliteScene(dir string, kinds bool) *scene {
 	where := place.Place{File: filepath.Join(dir, "store.db"), Lease: lease}
 	return &scene{dir: dir, resolve: resolved, reads: where, configs: []Config{
-		{Place: where, Dir: dir, Callers: 8, Keys: 300, Works: true},
-		{Place: where, Dir: dir, Callers: 4, Keys: 300},
-		{Place: where, Dir: dir, Works: true},
+		{Place: where, Dir: dir, Callers: 8, Keys: 300, Works: true, Kinds: kinds},
+		{Place: where, Dir: dir, Callers: 4, Keys: 300, Kinds: kinds},
+		{Place: where, Dir: dir, Works: true, Kinds: kinds},
 	}}
 }
 

@@ -1,0 +1,86 @@
+package check
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hashedwheel/hwt/durable"
+)
+
+// Two handlers of a serial key run from 10 s and from 12 s on.
+func TestJudgeOfSerialKeys(t *testing.T) {
+	begin := func(id string, worker int, at int64) Firing {
+		return Firing{Key: serialPrefix + "k", Due: at, ID: id, At: at, Worker: worker}
+	}
+	end := func(f Firing, at int64, cut bool) Firing {
+		f.Begin, f.At, f.Cut = f.At, at, cut
+		return f
+	}
+	first, second := begin("1", 1, 10*sec), begin("2", 2, 12*sec)
+	stop := func(worker int, from, to int64, stops bool) []Fault {
+		return []Fault{{"SIGSTOP", from, to, []int{worker}, stops, false}}
+	}
+	for name, c := range map[string]struct {
+		end    []Firing
+		faults []Fault
+		want   string
+	}{
+		"one after the other": {[]Firing{end(first, 12*sec, false), end(second, 13*sec, false)}, nil, ""},
+		"at once":             {[]Firing{end(first, 12*sec+1, false), end(second, 13*sec, false)}, nil, "ran at once"},
+		"one within the other": {[]Firing{end(first, 15*sec, false), end(second, 13*sec, false)},
+			nil, "ran at once"},
+		"beyond a stalled lease":      {[]Firing{end(first, 15*sec, false), end(second, 13*sec, false)}, stop(1, 11*sec, 14*sec, true), ""},
+		"beside a later stall":        {[]Firing{end(first, 15*sec, false), end(second, 13*sec, false)}, stop(1, 12*sec+1, 14*sec, true), "ran at once"},
+		"beside the stall of another": {[]Firing{end(first, 15*sec, false), end(second, 13*sec, false)}, stop(3, 11*sec, 14*sec, true), "ran at once"},
+		"beside broken connections":   {[]Firing{end(first, 15*sec, false), end(second, 13*sec, false)}, stop(1, 11*sec, 14*sec, false), "ran at once"},
+		"after the end of a lease":    {[]Firing{end(first, 12*sec+hiccup, true), end(second, 13*sec, false)}, nil, ""},
+		"long after the end of one":   {[]Firing{end(first, 12*sec+hiccup+1, true), end(second, 13*sec, false)}, nil, "ran at once"},
+		"after a kill":                {[]Firing{end(second, 13*sec, false)}, stop(1, 11*sec, 11*sec, true), ""},
+		"without an end":              {[]Firing{end(first, 11*sec, false)}, nil, "did not end"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := &trial{runs: make(map[string][]*run)}
+			for _, f := range append([]Firing{first, second}, c.end...) {
+				j.timed(f)
+			}
+			j.alone(c.faults)
+			requireViolation(t, c.want, j.verdict.Violations)
+		})
+	}
+}
+
+// requireViolation requires one violation with a text, or no violation if the text is empty.
+func requireViolation(t *testing.T, want string, violations []string) {
+	if want == "" {
+		require.Empty(t, violations)
+		return
+	}
+	require.Len(t, violations, 1)
+	require.Contains(t, violations[0], want)
+}
+
+// Entries of a group are paused from 10 s to 20 s.
+func TestJudgeOfPauses(t *testing.T) {
+	const during = "fired during a pause"
+	for name, c := range map[string]struct {
+		change func(f *Firing)
+		want   string
+	}{
+		"due and fired during it": {func(*Firing) {}, during},
+		"fired afterwards":        {func(f *Firing) { f.At = 20 * sec }, ""},
+		"claimed before":          {func(f *Firing) { f.Due = 11 * sec }, ""},
+		"set during it":           {func(f *Firing) { f.Due, f.Generation = 11*sec, 6 }, during},
+		"of another group":        {func(f *Firing) { f.Group = "b" }, ""},
+		"of another kind":         {func(f *Firing) { f.Key = "serial/k" }, ""},
+		"end of a handler":        {func(f *Firing) { f.Begin = 9 * sec }, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := &trial{runs: make(map[string][]*run), pauses: []paused{{durable.Scope{Prefix: jobPrefix, Group: "a"}, 10 * sec, 20 * sec}}, stored: map[uint64]int64{5: 9 * sec, 6: 11 * sec}}
+			f := Firing{Key: "job/k", Group: "a", Due: 12 * sec, Generation: 5, ID: "5-1", At: 13 * sec, Worker: 1}
+			c.change(&f)
+			j.timed(f)
+			requireViolation(t, c.want, j.verdict.Violations)
+		})
+	}
+}
