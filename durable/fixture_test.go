@@ -169,7 +169,7 @@ func (f *faulty) Finish(ctx context.Context, worker int64, outcomes []backend.Ou
 
 func (f *faulty) Heartbeat(ctx context.Context, worker int64, ttl time.Duration) (int64, error) {
 	if err := f.fail("Heartbeat"); err != nil {
-		if err == errMute {
+		if f.wait("Heartbeat"); err == errMute {
 			<-ctx.Done()
 		}
 		return 0, err

@@ -82,6 +82,9 @@ func (l *leaseKeeper) run(ctx context.Context) {
 				l.env.trouble("durable: cannot renew the worker's lease; retrying", err)
 			}
 			pause = ttl / 20
+			if _, _, valid := l.current(); valid { // the contexts of handlers end with the lease
+				pause = min(pause, time.Until(l.until))
+			}
 		}
 		timer.Reset(pause)
 	}

@@ -67,21 +67,27 @@ func TestLateHeartbeatDoesNotReviveTheLease(t *testing.T) {
 }
 
 func TestHandlersContextEndsWithTheLease(t *testing.T) {
-	inBubble(t, func(f *fixture) {
-		ended := make(chan time.Duration, 1)
-		defer f.work(func(ctx context.Context, _ durable.Firing) error {
-			if len(f.times()) == 1 {
-				<-ctx.Done()
-				ended <- time.Since(f.start)
-			}
-			return nil
-		}, nil)()
-		f.setIn("k", time.Second)
-		time.Sleep(1500 * time.Millisecond) // renewed at 1.25 s
-		f.b.set("Heartbeat", errMute)
-		assert.Equal(t, 6250*time.Millisecond, <-ended)
-		f.b.set("Heartbeat", nil)
-	})
+	for name, failure := range map[string]error{"no answer": errMute, "errors": errors.New("connection refused")} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(f *fixture) {
+				ended := make(chan time.Duration, 1)
+				defer f.work(func(ctx context.Context, _ durable.Firing) error {
+					if len(f.times()) == 1 {
+						<-ctx.Done()
+						ended <- time.Since(f.start)
+					}
+					return nil
+				}, nil)()
+				f.setIn("k", time.Second)
+				time.Sleep(1500 * time.Millisecond) // renewed at 1.25 s
+				f.b.delay("Heartbeat", 10*time.Millisecond)
+				f.b.set("Heartbeat", failure)
+				assert.Equal(t, 6250*time.Millisecond, <-ended)
+				f.b.set("Heartbeat", nil)
+				f.b.delay("Heartbeat", 0)
+			})
+		})
+	}
 }
 
 // A handler that outlives the lease keeps the only copy of the row behind it in the queue.
