@@ -44,12 +44,12 @@ func (t *trial) alone(faults []Fault) {
 		before := &run{}
 		for _, r := range runs {
 			for _, f := range faults {
-				if f.Stops && f.Hit != nil && f.hits(r.Worker, r.At, r.end) {
+				if f.Stops && f.hits(r.Worker, r.At, r.end) {
 					r.end = min(r.end, max(f.Begin, r.At))
 				}
 			}
 			if before.end > r.At {
-				t.violated("two handlers of %s ran at once: %+v until %d, and %+v", key, before.Firing, before.end, r.Firing)
+				t.violated("two handlers of %s overlapped: %+v until %d, and %+v", key, before.Firing, before.end, r.Firing)
 			}
 			if r.end > before.end {
 				before = r

@@ -27,15 +27,15 @@ func TestJudgeOfSerialKeys(t *testing.T) {
 		want   string
 	}{
 		"one after the other": {[]Firing{end(first, 12*sec, false), end(second, 13*sec, false)}, nil, ""},
-		"at once":             {[]Firing{end(first, 12*sec+1, false), end(second, 13*sec, false)}, nil, "ran at once"},
+		"at once":             {[]Firing{end(first, 12*sec+1, false), end(second, 13*sec, false)}, nil, "overlapped"},
 		"one within the other": {[]Firing{end(first, 15*sec, false), end(second, 13*sec, false)},
-			nil, "ran at once"},
+			nil, "overlapped"},
 		"beyond a stalled lease":      {[]Firing{end(first, 15*sec, false), end(second, 13*sec, false)}, stop(1, 11*sec, 14*sec, true), ""},
-		"beside a later stall":        {[]Firing{end(first, 15*sec, false), end(second, 13*sec, false)}, stop(1, 12*sec+1, 14*sec, true), "ran at once"},
-		"beside the stall of another": {[]Firing{end(first, 15*sec, false), end(second, 13*sec, false)}, stop(3, 11*sec, 14*sec, true), "ran at once"},
-		"beside broken connections":   {[]Firing{end(first, 15*sec, false), end(second, 13*sec, false)}, stop(1, 11*sec, 14*sec, false), "ran at once"},
+		"beside a later stall":        {[]Firing{end(first, 15*sec, false), end(second, 13*sec, false)}, stop(1, 12*sec+1, 14*sec, true), "overlapped"},
+		"beside the stall of another": {[]Firing{end(first, 15*sec, false), end(second, 13*sec, false)}, stop(3, 11*sec, 14*sec, true), "overlapped"},
+		"beside broken connections":   {[]Firing{end(first, 15*sec, false), end(second, 13*sec, false)}, stop(1, 11*sec, 14*sec, false), "overlapped"},
 		"after the end of a lease":    {[]Firing{end(first, 12*sec+hiccup, true), end(second, 13*sec, false)}, nil, ""},
-		"long after the end of one":   {[]Firing{end(first, 12*sec+hiccup+1, true), end(second, 13*sec, false)}, nil, "ran at once"},
+		"long after the end of one":   {[]Firing{end(first, 12*sec+hiccup+1, true), end(second, 13*sec, false)}, nil, "overlapped"},
 		"after a kill":                {[]Firing{end(second, 13*sec, false)}, stop(1, 11*sec, 11*sec, true), ""},
 		"without an end":              {[]Firing{end(first, 11*sec, false)}, nil, "did not end"},
 	} {

@@ -112,34 +112,46 @@ func (r Report) print(out io.Writer, name string) {
 // play injects random faults for a time, ends the scene, and judges it.
 func (s *scene) play(ctx context.Context, d time.Duration, judge Judge, faults []fault) (Report, error) {
 	defer s.end()
+	stop := s.watch()
+	injected, err := s.inject(ctx, d, faults)
+	if err == nil {
+		err = s.finish(ctx)
+	}
+	stalls, failed := stop()
+	if err = errors.Join(err, failed); err != nil {
+		return Report{}, err
+	}
+	s.faults = append(s.faults, stalls...)
+	return s.report(judge, injected)
+}
+
+// inject starts the scene, injects each fault once, and then faults at random. It returns the number of
+// faults that had an effect.
+func (s *scene) inject(ctx context.Context, d time.Duration, faults []fault) (int, error) {
 	s.skipped = make(map[string]bool)
 	s.longest = min(max(d/15, 3*time.Second), time.Minute)
 	if err := s.startAll(ctx); err != nil {
-		return Report{}, err
+		return 0, err
 	}
 	if err := s.addSeries(ctx, d); err != nil {
-		return Report{}, err
+		return 0, err
 	}
 	rand.Shuffle(len(faults), func(i, j int) { faults[i], faults[j] = faults[j], faults[i] })
 	for begun, turn := time.Now(), 0; time.Since(begun) < d || turn < len(faults); turn++ {
 		if !proc.Sleep(ctx, 500*time.Millisecond+rand.N(time.Second)) {
-			return Report{}, ctx.Err()
+			return 0, ctx.Err()
 		}
-		i := turn // each kind once, then at random
+		i := turn
 		if turn >= len(faults) {
 			i = rand.IntN(len(faults))
 		}
 		if err := faults[i](ctx); errors.Is(err, errors.ErrUnsupported) {
 			s.skipped[err.Error()] = true
 		} else if err != nil {
-			return Report{}, err
+			return 0, err
 		}
 	}
-	injected := len(s.faults)
-	if err := s.finish(ctx); err != nil {
-		return Report{}, err
-	}
-	return s.report(judge, injected)
+	return len(s.faults), nil
 }
 
 func (s *scene) report(judge Judge, injected int) (Report, error) {

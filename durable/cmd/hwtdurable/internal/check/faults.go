@@ -153,7 +153,7 @@ func (s *scene) crowdKey(ctx context.Context) error {
 }
 
 // loseLog deletes the log of an SQLite store while one process uses it, which must notice the deletion,
-// keep what it has stored, and end. Several processes would each keep its own commits.
+// keep the stored entries, and end. Several processes would each keep its own commits.
 func (s *scene) loseLog(ctx context.Context) error {
 	begin := now()
 	own := place.Place{File: filepath.Join(s.dir, fmt.Sprint("log-", begin, ".db"))}

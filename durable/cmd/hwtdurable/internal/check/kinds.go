@@ -17,7 +17,7 @@ import (
 // The kinds of keys.
 const (
 	jobPrefix    = "job/"    // of clients
-	serialPrefix = "serial/" // of clients; one handler of a key runs at a time
+	serialPrefix = "serial/" // of clients, with the option Serial
 	seriesPrefix = "series/"
 	probePrefix  = "probe/"  // of faults, which check these entries themselves; journals have only their firings
 	crashPrefix  = "crash/"  // likewise; an entry that kills its workers has neighbors
@@ -54,7 +54,7 @@ func isProbe(key string) bool {
 	return strings.HasPrefix(key, probePrefix) || strings.HasPrefix(key, crashPrefix) || key == pausedKey
 }
 
-// alone reports whether at most one handler of the key runs at a time.
+// alone reports whether handlers of the key do not overlap.
 func alone(key string) bool {
 	return strings.HasPrefix(key, serialPrefix) || key == seriesPrefix+"skip" || key == seriesPrefix+"queue"
 }

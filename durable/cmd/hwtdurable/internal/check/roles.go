@@ -136,7 +136,7 @@ func (w *worker) handle(ctx context.Context, f durable.Firing) error {
 	return err
 }
 
-// act is what handlers of the key do.
+// act does the work of a handler.
 func (w *worker) act(ctx context.Context, f durable.Firing) error {
 	switch {
 	case f.Key == poisonKey:

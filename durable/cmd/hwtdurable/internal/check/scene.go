@@ -124,8 +124,32 @@ func (s *scene) stall(ctx context.Context, kind string, hit []int, pids ...int) 
 		return err
 	}
 	proc.Sleep(ctx, time.Second) // a firing that was under way counts as part of the fault
-	s.note(kind, begin, hit).Stops = true
+	s.note(kind, begin, hit).Stops = hit != nil
 	return nil
+}
+
+// watch notes the times in which the machine keeps this process from syncing a file for half of a lease:
+// workers may lose their leases then. The caller calls stop.
+func (s *scene) watch() (stop func() ([]Fault, error)) {
+	ctx, cancel := context.WithCancel(context.Background())
+	result := make(chan error, 1)
+	var stalls []Fault
+	go func() {
+		file, err := os.Create(filepath.Join(s.dir, "watch"))
+		for begin := now(); err == nil && proc.Sleep(ctx, 100*time.Millisecond); begin = now() {
+			_, err = file.WriteAt([]byte("x"), 0)
+			err = errors.Join(err, file.Sync())
+			if end := now(); end-begin > int64(lease/2) {
+				stalls = append(stalls, Fault{Kind: "stall of the machine", Begin: begin, End: end, Stops: true})
+			}
+		}
+		result <- errors.Join(err, file.Close())
+	}()
+	return func() ([]Fault, error) {
+		cancel()
+		err := <-result
+		return stalls, err
+	}
 }
 
 // pauseTime returns a time from one second to the scene's longest.

@@ -28,7 +28,7 @@ const (
 	seriesFile   = "series" // of the series
 )
 
-// overlaps are the recurring entries, and what their occurrences do while another one runs.
+// overlaps are the recurring entries with their Every.Overlap.
 var overlaps = map[string]clock.Overlap{
 	seriesPrefix + "0": clock.OverlapParallel, seriesPrefix + "1": clock.OverlapParallel, seriesPrefix + "2": clock.OverlapParallel,
 	seriesPrefix + "skip": clock.OverlapSkip, seriesPrefix + "queue": clock.OverlapQueueOne,
