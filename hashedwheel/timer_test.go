@@ -133,6 +133,9 @@ func TestStatsCountEachEndAndEachFault(t *testing.T) {
 			TickDuration:       10 * time.Millisecond,
 			Logger:             slog.New(slog.DiscardHandler),
 		})
+		scheduled := make(chan struct{})
+		after(t, timer, 0, func() { <-scheduled }) // Holds the worker until the limit is reached.
+		synctest.Wait()
 		after(t, timer, 0, nothing)
 		after(t, timer, 0, func() { panic("no good") })
 		after(t, timer, 0, runtime.Goexit)
@@ -146,18 +149,19 @@ func TestStatsCountEachEndAndEachFault(t *testing.T) {
 		require.NoError(t, err)
 		_, err = timer.AfterFunc(0, nothing)
 		require.ErrorIs(t, err, hwt.ErrTooManyPending)
+		close(scheduled)
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
 		timer.Stop()
 		stats := timer.Stats()
-		assert.EqualValues(t, 6, stats.Lateness.Count())
+		assert.EqualValues(t, 7, stats.Lateness.Count())
 		assert.GreaterOrEqual(t, stats.Lateness.Quantile(1), 500*time.Millisecond, "behind the slow task")
 		assert.NotEmpty(t, stats.SlowestTask)
 		assert.LessOrEqual(t, stats.SlowestTaskTime, time.Second)
 		stats.Lateness, stats.SlowestTask, stats.SlowestTaskTime = hwt.Histogram{}, "", 0
 		assert.Equal(t, hwt.Stats{
 			TaskTime: time.Second,
-			Accepted: 10, Expired: 6, Cancelled: 2, Unprocessed: 2,
+			Accepted: 11, Expired: 7, Cancelled: 2, Unprocessed: 2,
 			Rejected: 1, Failed: 2, Panics: 1, SlowTasks: 1,
 			Ticks:  2,                      // tick 50, half a second late; tick 100, the present
 			MaxLag: 990 * time.Millisecond, // from tick 1 to the present
