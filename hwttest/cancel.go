@@ -11,7 +11,6 @@ import (
 var cancelChecks = []check{
 	{"CancelledNeverRuns", fake, cancelledNeverRuns},
 	{"CancelIsTrueOnce", fake, cancelTrueOnce},
-	{"CancelAfterExpiryIsFalse", fake, cancelAfterExpiry},
 	{"PendingFallsBeforeCancelReturns", fake, pendingFallsAtOnce},
 	{"CancelAgainstExpiryHasOneWinner", fake, cancelAgainstExpiry},
 	{"CancelOfAnotherFromATaskHolds", fake, cancelFromTask},
@@ -60,18 +59,6 @@ func cancelTrueOnce(tb testing.TB, newTimer factory) {
 	}
 	assert.Equal(tb, 100, balanced(tb, e).Cancelled)
 	assert.Zero(tb, e.Pending())
-}
-
-func cancelAfterExpiry(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Options{})
-	p := new(probe)
-	timeout := schedule(tb, e, p, tick)
-	pass(3 * tick)
-	assert.False(tb, timeout.Cancel())
-	assert.False(tb, timeout.IsCancelled())
-	assert.True(tb, timeout.IsExpired())
-	assert.Equal(tb, 1, p.ran.count())
-	assert.Zero(tb, balanced(tb, e).Cancelled)
 }
 
 func pendingFallsAtOnce(tb testing.TB, newTimer factory) {

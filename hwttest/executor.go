@@ -156,17 +156,7 @@ func executorBlocks(tb testing.TB, newTimer factory) {
 		<-release
 		return elsewhere(task)
 	})})
-	held, _ := scheduleAll(tb, e, 50, tick, newProbe)
-	pass(time.Minute)
-	assert.Greater(tb, submitted.Load(), 0)
-	cancelled := schedule(tb, e, nothing, time.Second)
-	assert.True(tb, cancelled.Cancel(), "Cancel waits for no executor")
-	later, now := new(probe), time.Now()
-	schedule(tb, e, later, 10*tick)
-	close(release)
-	pass(20 * tick)
-	allRan(tb, 1, held)
-	ranOnTime(tb, later, now.Add(10*tick), "once the executor takes tasks again")
+	blocked(tb, e, func() { close(release) })
 	assert.Equal(tb, 51, submitted.Load())
 	assert.Equal(tb, 51, balanced(tb, e).Expired)
 }

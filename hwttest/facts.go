@@ -15,7 +15,6 @@ var factChecks = []check{
 	{"NilTaskIsRejected", fake, nilTask},
 	{"AfterFuncIsNewTimeoutForAFunction", fake, afterFunc},
 	{"StartMayBeCalledAnyTime", fake, startAnyTime},
-	{"StatesExcludeEachOther", fake, statesExclude},
 }
 
 func knowsTimerAndTask(tb testing.TB, newTimer factory) {
@@ -126,21 +125,4 @@ func startAnyTime(tb testing.TB, newTimer factory) {
 	e.Start()
 	_, err := e.NewTimeout(nothing, 0)
 	assert.ErrorIs(tb, err, hwt.ErrStopped, "Start does not revive")
-}
-
-func statesExclude(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Options{})
-	waiting := schedule(tb, e, nothing, time.Hour)
-	cancelled := schedule(tb, e, nothing, time.Hour)
-	expired := schedule(tb, e, nothing, 0)
-	cancelled.Cancel()
-	pass(2 * tick)
-
-	state := func(t hwt.Timeout) [2]bool { return [2]bool{t.IsExpired(), t.IsCancelled()} }
-	assert.Equal(tb, [2]bool{false, false}, state(waiting))
-	assert.Equal(tb, [2]bool{false, true}, state(cancelled))
-	assert.Equal(tb, [2]bool{true, false}, state(expired))
-	e.Stop()
-	assert.Equal(tb, [2]bool{false, true}, state(waiting), "Stop cancels")
-	assert.Equal(tb, [2]bool{true, false}, state(expired), "Stop leaves expired timeouts")
 }

@@ -146,23 +146,9 @@ func same(tb testing.TB, want, got any, what string) bool {
 	return assert.True(tb, want == got, "not the same: "+what)
 }
 
-// contains asserts that all contains each timeout of part.
-func contains(tb testing.TB, all, part []hwt.Timeout) bool {
-	known := make(map[hwt.Timeout]bool)
-	for _, timeout := range all {
-		known[timeout] = true
-	}
-	missing := 0
-	for _, timeout := range part {
-		if !known[timeout] {
-			missing++
-		}
-	}
-	return assert.Zero(tb, missing, "missing timeouts")
-}
-
-// sameTimeouts asserts that want and got contain the same timeouts, in any order.
-func sameTimeouts(tb testing.TB, want, got []hwt.Timeout) bool {
+// difference returns the number of timeouts of want that got lacks, and the number of the
+// others in got.
+func difference(want, got []hwt.Timeout) (missing, extra int) {
 	count := make(map[hwt.Timeout]int)
 	for _, timeout := range want {
 		count[timeout]++
@@ -170,11 +156,22 @@ func sameTimeouts(tb testing.TB, want, got []hwt.Timeout) bool {
 	for _, timeout := range got {
 		count[timeout]--
 	}
-	missing, extra := 0, 0
 	for _, n := range count {
 		missing += max(n, 0)
 		extra += max(-n, 0)
 	}
+	return missing, extra
+}
+
+// contains asserts that all contains each timeout of part.
+func contains(tb testing.TB, all, part []hwt.Timeout) bool {
+	missing, _ := difference(part, all)
+	return assert.Zero(tb, missing, "missing timeouts")
+}
+
+// sameTimeouts asserts that want and got contain the same timeouts, in any order.
+func sameTimeouts(tb testing.TB, want, got []hwt.Timeout) bool {
+	missing, extra := difference(want, got)
 	return assert.True(tb, missing == 0 && extra == 0, "of %d timeouts %d missing, %d extra", len(want), missing, extra)
 }
 

@@ -144,21 +144,24 @@ func badHandlers(tb testing.TB, newTimer factory) {
 	}
 }
 
-// blockedTask blocks past the deadlines of other tasks. These may be late, but all of
-// them run.
 func blockedTask(tb testing.TB, newTimer factory) {
 	e := newTimer.start(tb, Options{Logger: slog.New(slog.DiscardHandler)})
 	release := make(chan struct{})
 	schedule(tb, e, task(func(hwt.Timeout) { <-release }), tick)
-	others, _ := scheduleAll(tb, e, 50, 2*tick, newProbe)
+	blocked(tb, e, func() { close(release) })
+	assert.Zero(tb, balanced(tb, e).Pending)
+}
+
+// blocked lets the deadlines of tasks pass while something blocks them until release. They may
+// be late, but all of them run.
+func blocked(tb testing.TB, e hwt.Engine, release func()) {
+	held, _ := scheduleAll(tb, e, 50, 2*tick, newProbe)
 	pass(time.Minute)
-	cancelled := schedule(tb, e, nothing, time.Second)
-	assert.True(tb, cancelled.Cancel(), "Cancel needs no worker")
+	assert.True(tb, schedule(tb, e, nothing, time.Second).Cancel(), "Cancel waits for no task or executor")
 	later, now := new(probe), time.Now()
 	schedule(tb, e, later, 10*tick)
-	close(release)
+	release()
 	pass(20 * tick)
-	allRan(tb, 1, others)
-	ranOnTime(tb, later, now.Add(10*tick), "once the task is over")
-	assert.Zero(tb, balanced(tb, e).Pending)
+	allRan(tb, 1, held)
+	ranOnTime(tb, later, now.Add(10*tick), "once nothing blocks")
 }

@@ -12,7 +12,6 @@ import (
 
 var limitChecks = []check{
 	{"ExactlyTheMaximumIsAllowed", fake, exactlyMaximum},
-	{"NoMaximumByDefault", fake, noMaximum},
 	{"CancelFreesAPlaceImmediately", fake, cancelFrees},
 	{"ExpiryFreesAPlaceForItsTask", fake, expiryFrees},
 	{"PlacesNeverDrift", fake, placesNeverDrift},
@@ -66,14 +65,6 @@ func cancelledBounded(tb testing.TB, newTimer factory) {
 	eventually(tb, "few are held", func() bool { return uncollected(tasks) <= mostHeld })
 	assert.Zero(tb, e.Stats().Rejected)
 	runtime.KeepAlive(e)
-}
-
-func noMaximum(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Options{})
-	for range 2000 {
-		schedule(tb, e, nothing, time.Hour)
-	}
-	assert.Equal(tb, 2000, e.Pending())
 }
 
 func cancelFrees(tb testing.TB, newTimer factory) {
