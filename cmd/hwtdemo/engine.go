@@ -33,7 +33,7 @@ const slowTask = time.Second
 func (f *engineFlags) add(flags *flag.FlagSet) {
 	f.name = engines.All[0].Name
 	f.options = engines.Options{Name: flags.Name(), SlowTaskThreshold: slowTask, TickDuration: time.Millisecond, Workers: 1}
-	flags.Var(choice[string]{&f.name, engines.Names()}, "engine", "`name`: hashed, hierarchical, or runtime for Go's own timers")
+	flags.Var(choice{&f.name, engines.Names()}, "engine", "`name`: hashed, hierarchical, or runtime for Go's own timers")
 	duration(flags, &f.options.TickDuration, minTick, maxTick, "tick", "`duration` of the timer's tick, the greatest lateness it adds")
 	number(flags, &f.options.TicksPerWheel, 1, maxWheel, "wheel",
 		"`number` of buckets, rounded up to a power of two (default 8192);\nper level of a hierarchical wheel (default 64)")

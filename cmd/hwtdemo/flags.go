@@ -59,22 +59,22 @@ func seed(f *flag.FlagSet, value *uint64) {
 }
 
 // choice is a flag for one of a few names, in any case.
-type choice[T ~string] struct {
-	value *T
-	names []T
+type choice struct {
+	value *string
+	names []string
 }
 
 // String returns the name, or "" for the zero flag.
-func (c choice[T]) String() string {
+func (c choice) String() string {
 	if c.value == nil {
 		return ""
 	}
-	return string(*c.value)
+	return *c.value
 }
 
 // Set checks and sets the name.
-func (c choice[T]) Set(s string) error {
-	name := T(strings.ToLower(s))
+func (c choice) Set(s string) error {
+	name := strings.ToLower(s)
 	if !slices.Contains(c.names, name) {
 		return fmt.Errorf("must be one of %v", c.names)
 	}

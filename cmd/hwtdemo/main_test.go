@@ -75,8 +75,6 @@ func TestWrongUsageExitsWithTwo(t *testing.T) {
 		"orders -engine runtime -tick 2ms":     `-tick: does not apply to the runtime engine (allowed: -engine hashed or hierarchical)`,
 		"orders -engine hierarchical -wheel 1": `-wheel: hierarchical: Options.TicksPerWheel: 1 `,
 		"soak -engine steam":                   `invalid value "steam" for flag -engine: must be one of [hashed hierarchical runtime all]`,
-		"soak -load heavy":                     `invalid value "heavy" for flag -load: must be one of [random rate resets all]`,
-		"soak -load rate -engine Runtime":      "-load rate: is for -engine hashed and hierarchical",
 		"soak -for 1ms":                        `invalid value "1ms" for flag -for: must be from 100ms to 720h0m0s`,
 		"soak now":                             `unexpected argument "now"`,
 	} {

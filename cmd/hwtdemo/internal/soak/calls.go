@@ -39,26 +39,26 @@ const (
 
 // scheduleBatch schedules n entries in one call, and returns them, or nil if the timer is
 // stopped.
-func (c *randomWork) scheduleBatch(random *rand.Rand, n int, delay time.Duration) []*entry {
+func (r *round) scheduleBatch(random *rand.Rand, n int, delay time.Duration) []*entry {
 	batch, tasks := make([]*entry, n), make([]hwt.TimerTask, n)
 	for i := range batch {
-		batch[i], tasks[i] = c.newEntry(random.IntN(1000), c.injectFault, delay)
+		batch[i], tasks[i] = r.newEntry(random.IntN(1000), delay)
 	}
-	timeouts, err := c.round.timer.NewTimeouts(tasks, delay)
+	timeouts, err := r.timer.NewTimeouts(tasks, delay)
 	if err != nil {
 		return nil
 	}
-	by := c.round.after(delay)
+	by := r.after(delay)
 	for i, timeout := range timeouts {
 		if timeout.Task() != tasks[i] {
-			c.round.wrong.batches.Add(1)
+			r.wrong.batches.Add(1)
 		}
 		batch[i].timeout, batch[i].dueBy = timeout, by
 	}
 	if len(timeouts) != n {
-		c.round.wrong.batches.Add(1)
+		r.wrong.batches.Add(1)
 	}
-	c.accept(batch[:len(timeouts)]...)
+	r.accept(batch[:len(timeouts)]...)
 	return batch
 }
 

@@ -1,7 +1,6 @@
 package soak
 
 import (
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -11,12 +10,11 @@ import (
 // entry is one timeout and its task.
 type entry struct {
 	round   *round
-	kind    int                             // of the task. Immutable.
-	act     func(*entry, hwt.Timeout) error // does it; may be nil. Immutable.
-	timeout hwt.Timeout                     // Written once by the caller that made it, and used by that one alone.
-	dueAt   atomic.Int64                    // The task must not run before. Atomic: written by its caller, read by its task.
-	dueBy   int64                           // The deadline must not be later. Used by the caller alone.
-	ends    atomic.Int32                    // Must become 1.
+	kind    int          // of the task. Immutable.
+	timeout hwt.Timeout  // Written once by the caller that made it, and used by that one alone.
+	dueAt   atomic.Int64 // The task must not run before. Atomic: written by its caller, read by its task.
+	dueBy   int64        // The deadline must not be later. Used by the caller alone.
+	ends    atomic.Int32 // Must become 1.
 }
 
 // noticed is an entry whose task has a Cancelled method.
@@ -41,10 +39,7 @@ func (e *entry) Run(timeout hwt.Timeout) error {
 	if timeout.Cancel() || timeout.Reset(0) || !timeout.IsExpired() {
 		r.twice.Add(1)
 	}
-	if e.act == nil {
-		return nil
-	}
-	return e.act(e, timeout)
+	return r.injectFault(e, timeout)
 }
 
 func (e *entry) due() int64 { return e.dueAt.Load() }
@@ -81,17 +76,10 @@ func (e *entry) reset(delay time.Duration) {
 // pending reports whether the timeout has not ended, or Stop returned it.
 func (e *entry) pending() bool { return !e.timeout.IsExpired() && !e.timeout.IsCancelled() }
 
-// entries are the entries of a round.
-type entries struct {
-	round *round
-	mu    sync.Mutex
-	all   []*entry // that were accepted. Guarded by mu.
-}
-
 // newEntry returns an entry without a timeout yet, and its task.
-func (s *entries) newEntry(kind int, act func(*entry, hwt.Timeout) error, delay time.Duration) (*entry, hwt.TimerTask) {
-	e := &entry{round: s.round, kind: kind, act: act}
-	e.dueAt.Store(s.round.after(delay))
+func (r *round) newEntry(kind int, delay time.Duration) (*entry, hwt.TimerTask) {
+	e := &entry{round: r, kind: kind}
+	e.dueAt.Store(r.after(delay))
 	if e.isNoticed() {
 		return e, noticed{e}
 	}
@@ -99,34 +87,35 @@ func (s *entries) newEntry(kind int, act func(*entry, hwt.Timeout) error, delay 
 }
 
 // schedule makes an entry, or returns nil if the timer is stopped.
-func (s *entries) schedule(kind int, act func(*entry, hwt.Timeout) error, delay time.Duration) *entry {
-	e, task := s.newEntry(kind, act, delay)
-	timeout, err := s.round.timer.NewTimeout(task, delay)
+func (r *round) schedule(kind int, delay time.Duration) *entry {
+	e, task := r.newEntry(kind, delay)
+	timeout, err := r.timer.NewTimeout(task, delay)
 	if err != nil {
 		return nil
 	}
-	e.timeout, e.dueBy = timeout, s.round.after(delay)
-	s.accept(e)
+	e.timeout, e.dueBy = timeout, r.after(delay)
+	r.accept(e)
 	return e
 }
 
 // accept counts entries that have a timeout.
-func (s *entries) accept(accepted ...*entry) {
-	s.round.accepted.Add(int64(len(accepted)))
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.all = append(s.all, accepted...)
+func (r *round) accept(accepted ...*entry) {
+	r.accepted.Add(int64(len(accepted)))
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.all = append(r.all, accepted...)
 }
 
-// unended implements work. A task that the executor dropped has no end.
-func (s *entries) unended() (n int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, e := range s.all {
-		if e.ends.Load() == 0 && !(e.timeout.IsExpired() && s.round.dropped.Load() > 0) {
+// unended returns the number of timeouts that have not ended, once the timer is stopped and no
+// task runs. A task that the executor dropped has no end.
+func (r *round) unended() (n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, e := range r.all {
+		if e.ends.Load() == 0 && !(e.timeout.IsExpired() && r.dropped.Load() > 0) {
 			n++
 		}
 	}
-	s.all = nil // the runtime may hold a stopped timer for long, and with it its error handler
+	r.all = nil // the runtime may hold a stopped timer for long, and with it its error handler
 	return n
 }

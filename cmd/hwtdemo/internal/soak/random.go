@@ -12,9 +12,6 @@ import (
 	"github.com/hashedwheel/hwt"
 )
 
-// randomWork does every operation at random, with misbehaving tasks.
-type randomWork struct{ entries }
-
 // One of so many operations, or of so many timeouts that are scheduled.
 const (
 	allEvery     = 4096
@@ -25,21 +22,22 @@ const (
 // churners is the number of goroutines that schedule and cancel while All meets a backlog.
 const churners = 3
 
-// call implements work.
-func (c *randomWork) call(ctx context.Context, number int) (operations int64) {
-	random := c.round.random(number)
+// call uses the timer until soon after ctx ends, as the caller of that number, and returns
+// the number of its operations.
+func (r *round) call(ctx context.Context, number int) (operations int64) {
+	random := r.random(number)
 	var mine [256]*entry
 	for ; ctx.Err() == nil || operations%64 != 0; operations++ {
 		slot := &mine[random.IntN(len(mine))]
 		switch e := *slot; {
 		case random.IntN(allEvery) == 0:
-			c.checkAll(mine[:], random)
+			r.checkBacklog(mine[:], random)
 		case e != nil && e.pending():
 			e.randomOp(random)
 		case random.IntN(batchEvery) == 0:
-			*slot = first(c.scheduleBatch(random, 1+random.IntN(maxBatch), randomDelay(random)))
+			*slot = first(r.scheduleBatch(random, 1+random.IntN(maxBatch), randomDelay(random)))
 		default:
-			*slot = c.scheduleRandom(random)
+			*slot = r.scheduleRandom(random)
 		}
 		if operations%64 == 0 && random.IntN(4) == 0 {
 			time.Sleep(time.Duration(random.IntN(int(time.Millisecond))))
@@ -48,27 +46,27 @@ func (c *randomWork) call(ctx context.Context, number int) (operations int64) {
 	return operations
 }
 
-// checkAll checks that All finds mine: at times with a large backlog in the intake,
+// checkBacklog checks that All finds mine: at times with a large backlog in the intake,
 // while others schedule and cancel.
-func (c *randomWork) checkAll(mine []*entry, random *rand.Rand) {
+func (r *round) checkBacklog(mine []*entry, random *rand.Rand) {
 	if random.IntN(backlogEvery) != 0 {
-		c.round.checkAll(mine)
+		r.checkAll(mine)
 		return
 	}
 	var churning sync.WaitGroup
 	var done atomic.Bool
 	for seed := range uint64(churners) {
-		churning.Go(func() { c.churn(rand.New(rand.NewPCG(c.round.seed, seed)), &done) })
+		churning.Go(func() { r.churn(rand.New(rand.NewPCG(r.seed, seed)), &done) })
 	}
-	c.round.checkAll(append(c.scheduleBatch(random, backlog, time.Hour), mine...))
+	r.checkAll(append(r.scheduleBatch(random, backlog, time.Hour), mine...))
 	done.Store(true)
 	churning.Wait()
 }
 
 // churn schedules timeouts, and cancels them before they leave the intake.
-func (c *randomWork) churn(random *rand.Rand, done *atomic.Bool) {
+func (r *round) churn(random *rand.Rand, done *atomic.Bool) {
 	for !done.Load() {
-		if e := c.scheduleRandom(random); e != nil {
+		if e := r.scheduleRandom(random); e != nil {
 			e.cancel()
 		}
 	}
@@ -82,8 +80,8 @@ func first(batch []*entry) *entry {
 	return batch[0]
 }
 
-func (c *randomWork) scheduleRandom(random *rand.Rand) *entry {
-	return c.schedule(random.IntN(1000), c.injectFault, randomDelay(random))
+func (r *round) scheduleRandom(random *rand.Rand) *entry {
+	return r.schedule(random.IntN(1000), randomDelay(random))
 }
 
 // randomOp does something to a timeout of the caller's.
@@ -116,8 +114,7 @@ func randomDelay(random *rand.Rand) time.Duration {
 var errTask = errors.New("a task failed")
 
 // injectFault misbehaves in about one of three tasks.
-func (c *randomWork) injectFault(e *entry, timeout hwt.Timeout) error {
-	r := c.round
+func (r *round) injectFault(e *entry, timeout hwt.Timeout) error {
 	switch kind := e.kind; {
 	case kind < 50:
 		return errTask
@@ -126,7 +123,7 @@ func (c *randomWork) injectFault(e *entry, timeout hwt.Timeout) error {
 	case kind < 150:
 		runtime.Goexit()
 	case kind < 250:
-		again := c.scheduleRandom(rand.New(rand.NewPCG(r.seed, uint64(kind))))
+		again := r.scheduleRandom(rand.New(rand.NewPCG(r.seed, uint64(kind))))
 		if again != nil && kind < 175 {
 			again.cancel()
 		}
@@ -136,7 +133,7 @@ func (c *randomWork) injectFault(e *entry, timeout hwt.Timeout) error {
 	case kind < 302:
 		time.Sleep(2 * time.Millisecond)
 	case kind == 302 || kind == 303:
-		if time.Since(r.began) > r.plan.length/5 {
+		if time.Since(r.began) > r.length/5 {
 			r.faults.Add(1)
 			r.end()
 			r.stop(kind == 303)

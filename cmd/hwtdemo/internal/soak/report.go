@@ -24,16 +24,15 @@ type Report struct {
 
 // EngineReport sums up the rounds of an engine.
 type EngineReport struct {
-	Engine      string        `json:"engine"`
-	Rounds      int64         `json:"rounds"`
-	Operations  int64         `json:"operations"`
-	Faults      int64         `json:"faults"`
-	Accepted    int64         `json:"accepted"`
-	Expired     int64         `json:"expired"`
-	Cancelled   int64         `json:"cancelled"`
-	Unprocessed int64         `json:"unprocessed"`
-	Looks       int64         `json:"looks"`       // checks of the counts during rounds
-	MaxLate     time.Duration `json:"max_late_ns"` // of the latest timeout, whatever the reason
+	Engine      string `json:"engine"`
+	Rounds      int64  `json:"rounds"`
+	Operations  int64  `json:"operations"`
+	Faults      int64  `json:"faults"`
+	Accepted    int64  `json:"accepted"`
+	Expired     int64  `json:"expired"`
+	Cancelled   int64  `json:"cancelled"`
+	Unprocessed int64  `json:"unprocessed"`
+	Looks       int64  `json:"looks"` // checks of the counts during rounds
 }
 
 func newReport(c Config) *Report {
@@ -55,7 +54,6 @@ func (e *EngineReport) add(r *round, seen *statsWatcher) {
 	e.Cancelled += s.Cancelled
 	e.Unprocessed += s.Unprocessed
 	e.Looks += seen.looks
-	e.MaxLate = max(e.MaxLate, time.Duration(r.latest.Load()))
 }
 
 // maxViolations is the number of violations that are kept.
@@ -135,5 +133,4 @@ func (r *Report) writeTable(w io.Writer) {
 	count("= expired", func(e *EngineReport) int64 { return e.Expired })
 	count("+ cancelled", func(e *EngineReport) int64 { return e.Cancelled })
 	count("+ unprocessed", func(e *EngineReport) int64 { return e.Unprocessed })
-	row("max late", func(e *EngineReport) string { return cli.Duration(e.MaxLate) })
 }

@@ -4,12 +4,10 @@ import (
 	"context"
 	"runtime"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 
 	"github.com/hashedwheel/hwt"
-	"github.com/hashedwheel/hwt/cmd/hwtdemo/internal/engines"
 )
 
 func TestHeapMayGrowWithTheNumberOfProcessors(t *testing.T) {
@@ -57,56 +55,6 @@ func TestCountsMustAddUpAtEverySample(t *testing.T) {
 		assert.Equal(t, c.good, w.fault == "", "%s: %s", name, w.fault)
 		assert.EqualValues(t, 2, w.looks)
 	}
-}
-
-// ticked is a timer that has ticked and never fired.
-type ticked struct{ hwt.Engine }
-
-func (ticked) Stats() hwt.Stats { return hwt.Stats{Ticks: 1} }
-
-func TestLatenessBeyondTheStallsIsAViolation(t *testing.T) {
-	for stalled, most := range map[time.Duration]time.Duration{0: time.Second, 2 * time.Second: 9 * time.Second} {
-		for over, wrong := range map[time.Duration]int{0: 0, 1: 1} {
-			r := &round{timer: ticked{}, work: &rateWork{}, plan: plan{maxLate: time.Second}}
-			raise(&r.latest, int64(most+over))
-			raise(&r.latest, 5)
-			assert.Len(t, r.check(&statsWatcher{stalled: stalled}), wrong)
-			r.plan.maxLate = 0
-			assert.Empty(t, r.check(&statsWatcher{}), "any lateness is allowed")
-		}
-	}
-}
-
-func TestMaximumLatenessOfAllRoundsIsReported(t *testing.T) {
-	e := newReport(Config{Engines: engines.All[:1]}).Engines[0]
-	for _, late := range []int64{3, 7, 5} {
-		r := &round{timer: ticked{}}
-		raise(&r.latest, late)
-		e.add(r, &statsWatcher{looks: 2})
-	}
-	assert.EqualValues(t, 7, e.MaxLate)
-	assert.EqualValues(t, 6, e.Looks)
-	assert.EqualValues(t, 3, e.Rounds)
-}
-
-func TestFirstRoundsCoverEveryLoad(t *testing.T) {
-	wheel, other := engines.Engine{Wheel: 1}, engines.Engine{}
-	c := Config{Round: 50 * time.Millisecond}
-	short := plan{load: Random, tick: time.Millisecond, workers: 1, length: 50 * time.Millisecond}
-	for i, load := range Loads {
-		assert.Equal(t, load, c.plan(wheel, i).load)
-		assert.Equal(t, load, c.plan(wheel, turns+i).load)
-		for n := range turns {
-			assert.Equal(t, load, Config{Load: load}.plan(wheel, n).load)
-		}
-	}
-	assert.Equal(t, short, c.plan(wheel, 0))
-	assert.Equal(t, plan{load: Random, tick: 300 * time.Millisecond, workers: 1, length: 1200 * time.Millisecond}, c.plan(wheel, 3))
-	for n := range 3 * turns {
-		assert.Equal(t, workersOf[(n+n/turns)%3], c.plan(wheel, n).workers)
-	}
-	assert.Equal(t, short.length, c.plan(other, 1).length, "rate load needs a worker")
-	assert.Equal(t, short.length, c.plan(other, 2).length, "resets load needs a worker")
 }
 
 func TestContextsMustEndWhenTheTimerGivesUp(t *testing.T) {

@@ -19,12 +19,14 @@ import (
 // Ground rules: the counters are atomic, written by callers, tasks and callbacks,
 // and read once all of those are done. Only busy is read before.
 type round struct {
-	plan  plan
-	timer hwt.Engine
-	work  work
-	began time.Time
-	end   context.CancelFunc // ends the round early
-	seed  uint64
+	timer  hwt.Engine
+	length time.Duration
+	began  time.Time
+	end    context.CancelFunc // ends the round early
+	seed   uint64
+
+	mu  sync.Mutex
+	all []*entry // that were accepted. Guarded by mu.
 
 	operations  atomic.Int64 // of the callers
 	accepted    atomic.Int64 // timeouts that NewTimeout returned
@@ -41,26 +43,17 @@ type round struct {
 	gaveUp   atomic.Bool // a Shutdown has returned an error
 	wrong    wrong
 
-	early  atomic.Int64 // tasks that ran before their time
-	twice  atomic.Int64 // ends of timeouts that had ended before
-	latest atomic.Int64 // nanoseconds by which the latest timeout was late
-	peak   atomic.Int64 // the most goroutines when a task began
+	early atomic.Int64 // tasks that ran before their time
+	twice atomic.Int64 // ends of timeouts that had ended before
+	peak  atomic.Int64 // the most goroutines when a task began
 }
 
-// newRound makes the timer and the work of a round.
-func newRound(e engines.Engine, p plan, seed uint64, callers int, end context.CancelFunc) (*round, error) {
-	r := &round{plan: p, began: time.Now(), end: end, seed: seed}
-	o := engines.Options{TickDuration: p.tick, Workers: p.workers, Logger: slog.New(slog.DiscardHandler), ErrorHandler: r.onError}
-	switch p.load {
-	case Rate:
-		r.work = &rateWork{round: r, share: callers}
-	case Resets:
-		r.work = &resetWork{entries: entries{round: r}, share: callers}
-	default:
-		r.work = &randomWork{entries{round: r}}
-		if seed%3 == 0 {
-			o.Executor = badExecutor{r}
-		}
+// newRound makes the timer of a round. One round in three has an executor.
+func newRound(e engines.Engine, tick time.Duration, workers int, length time.Duration, seed uint64, end context.CancelFunc) (*round, error) {
+	r := &round{length: length, began: time.Now(), end: end, seed: seed}
+	o := engines.Options{TickDuration: tick, Workers: workers, Logger: slog.New(slog.DiscardHandler), ErrorHandler: r.onError}
+	if seed%3 == 0 {
+		o.Executor = badExecutor{r}
 	}
 	var err error
 	r.timer, err = e.New(o)
@@ -79,7 +72,7 @@ func (r *round) run(ctx context.Context, callers int) *statsWatcher {
 	watcher := watchStats(r.timer)
 	var calling sync.WaitGroup
 	for i := range callers {
-		calling.Go(func() { r.operations.Add(r.work.call(ctx, i)) })
+		calling.Go(func() { r.operations.Add(r.call(ctx, i)) })
 	}
 	<-ctx.Done()
 	shutdown := r.seed%4 < 2
@@ -96,17 +89,6 @@ func (r *round) run(ctx context.Context, callers int) *statsWatcher {
 	return watcher
 }
 
-// task is a task of the callers.
-type task interface {
-	hwt.TimerTask
-
-	// due returns when the timeout is due, on the clock of round.now.
-	due() int64
-
-	// ended counts an end of the timeout.
-	ended()
-}
-
 // stop stops the timer by its Shutdown or its Stop, and reports whether that was a
 // Shutdown after which nothing may run. Tasks and callers may call it.
 func (r *round) stop(shutdown bool) (finished bool) {
@@ -117,11 +99,8 @@ func (r *round) stop(shutdown bool) (finished bool) {
 	} else {
 		unprocessed = r.timer.Stop()
 	}
-	now := r.now()
 	for _, timeout := range unprocessed {
-		t := timeout.Task().(task)
-		raise(&r.latest, now-t.due())
-		t.ended()
+		timeout.Task().(interface{ ended() }).ended()
 	}
 	r.unprocessed.Add(int64(len(unprocessed))) // last: check waits for it
 	return finished
@@ -130,11 +109,9 @@ func (r *round) stop(shutdown bool) (finished bool) {
 // taskBegins counts a task that begins and was due at that moment.
 func (r *round) taskBegins(due int64) {
 	raise(&r.peak, int64(runtime.NumGoroutine()))
-	late := r.now() - due
-	if late < 0 {
+	if r.now() < due {
 		r.early.Add(1)
 	}
-	raise(&r.latest, late)
 	r.ran.Add(1)
 }
 

@@ -1,20 +1,13 @@
 // Package soak runs timers under heavy load and checks that no timeout is lost,
 // repeated or early. It works in rounds. Each round makes a timer, uses it from
-// several goroutines, stops it, and checks its counts. There are three loads:
-//
-//   - random: all operations in random order, at ticks from 1 ms to 300 ms. Tasks
-//     fail, panic, block and wait for their contexts, an executor rejects, and Stop
-//     or Shutdown comes at any moment. Batches must be one timeout for each task,
-//     deadlines must be exact, and All must yield the entries of each caller once.
-//     After a Shutdown without error no task may run.
-//   - rate: timeouts at a steady rate, of which a long tick brings more than the
-//     worker drains in one go.
-//   - resets: resets as fast as possible, while other timeouts are reset to
-//     earlier.
+// several goroutines, stops it, and checks its counts. All operations come in random
+// order, at ticks from 1 ms to 300 ms. Tasks fail, panic, block and wait for their
+// contexts, an executor rejects, and Stop or Shutdown comes at any moment. Batches
+// must be one timeout for each task, deadlines must be exact, and All must yield the
+// entries of each caller once. After a Shutdown without error no task may run.
 //
 // During a round no more timeouts may have ended than were accepted. After a
-// round every timeout must have ended once. Under rate and resets none may be
-// much later than the machine explains. At the end, heap and goroutines must be
+// round every timeout must have ended once. At the end, heap and goroutines must be
 // back where they were.
 package soak
 
@@ -32,9 +25,8 @@ import (
 // Config is the size of a [Soak].
 type Config struct {
 	Engines []engines.Engine
-	Load    Load          // "" means all in turn
 	For     time.Duration // length of the soak; the last round is cut short
-	Round   time.Duration // life of the timer of a random round
+	Round   time.Duration // life of a timer
 	Callers int           // goroutines that use a timer
 	Seed    uint64
 }
@@ -74,7 +66,7 @@ func (s *Soak) Run(ctx context.Context) (*Report, error) {
 	random := rand.New(rand.NewPCG(s.config.Seed, 0))
 	for n := 0; n == 0 || ctx.Err() == nil; n++ {
 		for i, e := range s.config.Engines {
-			if err := s.round(ctx, e, s.config.plan(e, n), random.Uint64(), r, r.Engines[i]); err != nil {
+			if err := s.round(ctx, e, n, random.Uint64(), r, r.Engines[i]); err != nil {
 				return nil, err
 			}
 		}
@@ -89,17 +81,25 @@ func (s *Soak) Run(ctx context.Context) (*Report, error) {
 	return r, nil
 }
 
+// The ticks and the numbers of workers have their turns. A round has at least four ticks.
+var (
+	ticks   = [...]time.Duration{0: 1, 3: 300, 4: 100, 7: 10, 11: 1} // in milliseconds; 0 means 1
+	workers = [...]int{1, 2, 7}
+)
+
 // round runs one round of e and adds it to the report.
-func (s *Soak) round(ctx context.Context, e engines.Engine, p plan, seed uint64, into *Report, engine *EngineReport) error {
-	ctx, end := context.WithTimeout(ctx, p.length)
+func (s *Soak) round(ctx context.Context, e engines.Engine, number int, seed uint64, into *Report, engine *EngineReport) error {
+	tick := max(ticks[number%len(ticks)], 1) * time.Millisecond
+	length := max(s.config.Round, 4*tick)
+	ctx, end := context.WithTimeout(ctx, length)
 	defer end()
-	r, err := newRound(e, p, seed, s.config.Callers, end)
+	r, err := newRound(e, tick, workers[(number+number/len(ticks))%len(workers)], length, seed, end)
 	if err != nil {
 		return err
 	}
 	seen := r.run(ctx, s.config.Callers)
 	for _, text := range r.check(seen) {
-		into.violated("%s, round %d, %s, seed %d: %s", e.Name, engine.Rounds+1, p.load, seed, text)
+		into.violated("%s, round %d, seed %d: %s", e.Name, engine.Rounds+1, seed, text)
 		s.violations.Add(1)
 	}
 	engine.add(r, seen)

@@ -25,38 +25,19 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func hashed(o engines.Options) (hwt.Engine, error) { return engines.All[0].New(o) }
 
-// run soaks the timer that open returns. It uses the real clock, to provoke races.
-func run(t *testing.T, load soak.Load, open func(engines.Options) (hwt.Engine, error)) *soak.Report {
+// It uses the real clock, to provoke races.
+func TestGoodTimerPasses(t *testing.T) {
 	r, err := soak.New(soak.Config{
-		Engines: []engines.Engine{{Name: "it", Wheel: 1, New: open}}, Load: load,
-		For: 300 * time.Millisecond, Round: 50 * time.Millisecond, Callers: 3, Seed: 1,
+		Engines: engines.All[:1], For: 300 * time.Millisecond, Round: 50 * time.Millisecond, Callers: 3, Seed: 1,
 	}).Run(t.Context())
 	require.NoError(t, err)
-	return r
-}
-
-func TestGoodTimerPassesUnderEveryLoad(t *testing.T) {
-	for _, load := range soak.Loads {
-		r := run(t, load, hashed)
-		require.NoError(t, r.Err(), load)
-		e := r.Engines[0]
-		assert.Positive(t, e.Accepted, load)
-		assert.Equal(t, e.Accepted, e.Expired+e.Cancelled+e.Unprocessed, load)
-		assert.Positive(t, e.Looks)
-		assert.Contains(t, r.Text(), "violations  0\n")
-		if load == soak.Random {
-			assert.Positive(t, e.Faults)
-		}
-	}
-}
-
-// More callers than timeouts in a batch.
-func TestManyCallersShareTheRate(t *testing.T) {
-	r, err := soak.New(soak.Config{
-		Engines: engines.All[:1], Load: soak.Rate, For: 300 * time.Millisecond, Callers: 600, Seed: 1,
-	}).Run(t.Context())
-	require.NoError(t, err)
-	assert.Positive(t, r.Engines[0].Accepted)
+	require.NoError(t, r.Err())
+	e := r.Engines[0]
+	assert.Positive(t, e.Accepted)
+	assert.Equal(t, e.Accepted, e.Expired+e.Cancelled+e.Unprocessed)
+	assert.Positive(t, e.Looks)
+	assert.Positive(t, e.Faults)
+	assert.Contains(t, r.Text(), "violations  0\n")
 }
 
 // The executor loses one task.
@@ -93,9 +74,9 @@ func (f execute) Execute(task func()) error { return f(task) }
 
 // untilFound soaks with several seeds, until a round finds the wanted violation. On a busy
 // machine, another may come first, since the test is impatient.
-func untilFound(t *testing.T, load soak.Load, want string, spoil func(hwt.Engine) hwt.Engine) {
+func untilFound(t *testing.T, want string, spoil func(hwt.Engine) hwt.Engine) {
 	for seed := range uint64(20) {
-		text := firstFound(t, load, seed, spoil).Text()
+		text := firstFound(t, seed, spoil).Text()
 		if regexp.MustCompile(want).MatchString(text) {
 			return
 		}
@@ -104,9 +85,9 @@ func untilFound(t *testing.T, load soak.Load, want string, spoil func(hwt.Engine
 	t.Errorf("no round found: %s", want)
 }
 
-// firstFound soaks until a round finds a violation, or for two ticks of the rate load. The
-// last round gives up early, so firstFound waits for the rest of its tasks.
-func firstFound(t *testing.T, load soak.Load, seed uint64, spoil func(hwt.Engine) hwt.Engine) *soak.Report {
+// firstFound soaks until a round finds a violation, but not for long. The last round gives up
+// early, so firstFound waits for the rest of its tasks.
+func firstFound(t *testing.T, seed uint64, spoil func(hwt.Engine) hwt.Engine) *soak.Report {
 	ctx, over := context.WithCancel(t.Context())
 	defer over()
 	opened := func(o engines.Options) (hwt.Engine, error) {
@@ -116,8 +97,8 @@ func firstFound(t *testing.T, load soak.Load, seed uint64, spoil func(hwt.Engine
 		return spoil(timer), nil
 	}
 	s := soak.New(soak.Config{
-		Engines: []engines.Engine{{Name: "it", Wheel: 1, New: opened}}, Load: load,
-		For: 800 * time.Millisecond, Round: 50 * time.Millisecond, Callers: 3, Seed: seed,
+		Engines: []engines.Engine{{Name: "it", Wheel: 1, New: opened}},
+		For:     800 * time.Millisecond, Round: 50 * time.Millisecond, Callers: 3, Seed: seed,
 	})
 	go func() {
 		for s.Progress().Violations == 0 && ctx.Err() == nil {
@@ -223,25 +204,22 @@ func (u *unsteady) Stats() hwt.Stats {
 func TestFaultyTimerIsDetected(t *testing.T) {
 	t.Cleanup(soak.SetPatience(100 * time.Millisecond))
 	for name, c := range map[string]struct {
-		load  soak.Load
 		spoil func(hwt.Engine) hwt.Engine
 		want  string
 	}{
-		"early":              {soak.Rate, func(timer hwt.Engine) hwt.Engine { return hasty{timer} }, "[1-9][0-9]* early"},
-		"lost":               {soak.Random, func(timer hwt.Engine) hwt.Engine { return forgetful{timer} }, "1 lost"},
-		"lost, at a rate":    {soak.Rate, func(timer hwt.Engine) hwt.Engine { return forgetful{timer} }, "1 lost"},
-		"lost, under resets": {soak.Resets, func(timer hwt.Engine) hwt.Engine { return forgetful{timer} }, "1 lost"},
-		"wrong counts":       {soak.Random, func(timer hwt.Engine) hwt.Engine { return &unsteady{Engine: timer} }, "during the round"},
-		"wrong deadlines":    {soak.Random, func(timer hwt.Engine) hwt.Engine { return hasty{timer} }, "[1-9][0-9]* wrong deadlines"},
-		"mixed batches":      {soak.Random, func(timer hwt.Engine) hwt.Engine { return mixing{timer} }, "[1-9][0-9]* wrong batches"},
-		"batches in part":    {soak.Random, func(timer hwt.Engine) hwt.Engine { return partial{timer} }, "do not add up"},
-		"a blind All":        {soak.Random, func(timer hwt.Engine) hwt.Engine { return blind{timer} }, "All missed [1-9]"},
-		"a stuttering All":   {soak.Random, func(timer hwt.Engine) hwt.Engine { return stuttering{timer} }, "repeated [1-9]"},
-		"a hurried Shutdown": {soak.Random, func(timer hwt.Engine) hwt.Engine { return hurried{timer} }, "1 shutdowns that left"},
+		"early":              {func(timer hwt.Engine) hwt.Engine { return hasty{timer} }, "[1-9][0-9]* early"},
+		"lost":               {func(timer hwt.Engine) hwt.Engine { return forgetful{timer} }, "1 lost"},
+		"wrong counts":       {func(timer hwt.Engine) hwt.Engine { return &unsteady{Engine: timer} }, "during the round"},
+		"wrong deadlines":    {func(timer hwt.Engine) hwt.Engine { return hasty{timer} }, "[1-9][0-9]* wrong deadlines"},
+		"mixed batches":      {func(timer hwt.Engine) hwt.Engine { return mixing{timer} }, "[1-9][0-9]* wrong batches"},
+		"batches in part":    {func(timer hwt.Engine) hwt.Engine { return partial{timer} }, "do not add up"},
+		"a blind All":        {func(timer hwt.Engine) hwt.Engine { return blind{timer} }, "All missed [1-9]"},
+		"a stuttering All":   {func(timer hwt.Engine) hwt.Engine { return stuttering{timer} }, "repeated [1-9]"},
+		"a hurried Shutdown": {func(timer hwt.Engine) hwt.Engine { return hurried{timer} }, "1 shutdowns that left"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			untilFound(t, c.load, c.want, c.spoil)
+			untilFound(t, c.want, c.spoil)
 		})
 	}
 }
@@ -263,7 +241,7 @@ func threeRounds(t *testing.T, second func() (stopped func())) *soak.Report {
 	ctx, over := context.WithCancel(t.Context())
 	rounds := 0
 	r, err := soak.New(soak.Config{
-		Load: soak.Random, For: time.Hour, Round: 50 * time.Millisecond, Callers: 3, Seed: 1,
+		For: time.Hour, Round: 50 * time.Millisecond, Callers: 3, Seed: 1,
 		Engines: []engines.Engine{{Name: "it", Wheel: 1, New: func(o engines.Options) (hwt.Engine, error) {
 			timer, err := hashed(o)
 			switch rounds++; rounds {

@@ -10,19 +10,16 @@ import (
 
 // statsWatcher checks the counts of a timer while it is used.
 type statsWatcher struct {
-	last    hwt.Stats
-	looks   int64
-	peak    int64         // the most goroutines
-	fault   string        // the first one, if any
-	stalled time.Duration // for which the watcher waited for a processor
+	last  hwt.Stats
+	looks int64
+	peak  int64  // the most goroutines
+	fault string // the first one, if any
 
 	quit, done chan struct{}
 }
 
-const (
-	lookEvery = time.Millisecond     // between two looks
-	stall     = 5 * time.Millisecond // between two looks: the machine is busy
-)
+// lookEvery is the time between two looks.
+const lookEvery = time.Millisecond
 
 // watchStats watches timer until stop is called.
 func watchStats(timer hwt.Engine) *statsWatcher {
@@ -32,18 +29,13 @@ func watchStats(timer hwt.Engine) *statsWatcher {
 		defer close(w.done)
 		pause := time.NewTicker(lookEvery)
 		defer pause.Stop()
-		for before := time.Now(); ; {
+		for {
 			select {
 			case <-pause.C:
 			case <-w.quit:
 				return
 			}
 			w.look(timer.Stats(), timer.Pending())
-			now := time.Now()
-			if gap := now.Sub(before); gap > stall {
-				w.stalled += gap
-			}
-			before = now
 		}
 	}()
 	return w
