@@ -81,7 +81,10 @@ func (b *postgresBackend) Setting(ctx context.Context, name string) (value strin
 	return value, err
 }
 
-// TablesOfVersion1 returns the statements that create the tables of the first release.
-func TablesOfVersion1(schema string) string {
-	return filled(schema, false)("CREATE SCHEMA {s};" + migrations[0])
+// OlderVersions is the number of versions of the tables before the newest.
+const OlderVersions = schemaVersion - 1
+
+// TablesOfVersion returns the statements that create the tables of a version.
+func TablesOfVersion(version int, schema string) string {
+	return filled(schema, false)("CREATE SCHEMA {s};" + strings.Join(migrations[:version], ""))
 }

@@ -1,9 +1,11 @@
 package postgres_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
@@ -11,15 +13,16 @@ import (
 	"github.com/hashedwheel/hwt/durable/postgres"
 )
 
-// older is a process of the release before groups and headers, whose tables are in the schema older.
+// older is a process of the release before groups and headers, with tables in the schema older.
 type older struct {
 	t    testing.TB
 	pool *pgxpool.Pool
 }
 
-func openOlder(t *testing.T) older {
+// openOlder creates the tables of a version.
+func openOlder(t *testing.T, version int) older {
 	pool := newPool(t, "")
-	_, err := pool.Exec(t.Context(), postgres.TablesOfVersion1(fresh(t, "older")))
+	_, err := pool.Exec(t.Context(), postgres.TablesOfVersion(version, fresh(t, "older")), pgx.QueryExecModeSimpleProtocol)
 	require.NoError(t, err)
 	return older{t, pool}
 }
@@ -58,16 +61,33 @@ func (o older) rows() (intact, damaged []string) {
 	return intact, damaged
 }
 
+// worker stores a worker with a lease of an hour, as the release does.
+func (o older) worker() (id int64) {
+	o.t.Helper()
+	require.NoError(o.t, o.pool.QueryRow(o.t.Context(), "INSERT INTO older.worker (until) VALUES ($1) RETURNING id",
+		time.Now().Add(time.Hour).UnixNano()).Scan(&id))
+	return id
+}
+
 // A process of an older release works on while a newer one migrates its tables. It leaves rows with a group
-// alone.
+// alone, and ignores pauses and limits, which the newer one keeps.
 func TestOlderReleaseWorksBesideANewerOne(t *testing.T) {
+	for version := 1; version <= postgres.OlderVersions; version++ {
+		t.Run(fmt.Sprint("version ", version), func(t *testing.T) { workBesideOlder(t, version) })
+	}
+}
+
+func workBesideOlder(t *testing.T, version int) {
 	ctx, due := t.Context(), time.Now()
-	o := openOlder(t)
+	o := openOlder(t, version)
 	o.set("before", due, 0)
 	b := open(t, o.pool, postgres.Options{Schema: "older"})
 	grouped := set("grouped", due)
 	grouped.Row.Group = "tenant"
 	apply(t, b, grouped, set("plain", due))
+	require.NoError(t, b.Pause(ctx, backend.Pause{Scope: backend.Scope{Prefix: "plain"}}))
+	require.NoError(t, b.SetLimit(ctx, backend.Limit{Running: 2}))
+	o.worker()
 	o.set("after", due, 0)
 	o.set("before", due, 0)
 	o.set("crashed", due, 99)
@@ -75,18 +95,25 @@ func TestOlderReleaseWorksBesideANewerOne(t *testing.T) {
 	require.Equal(t, []string{"after", "before", "crashed", "plain"}, intact)
 	require.Equal(t, []string{"grouped"}, damaged)
 
+	limited, err := b.Limited(ctx, backend.Version{})
+	require.NoError(t, err)
+	require.Len(t, limited.Limits, 1)
+	require.Zero(t, limited.Unaware, "the limit does not wait for a worker of the older release")
 	worker := register(t, b)
 	rows, err := b.Adopt(ctx, worker, 10)
 	require.NoError(t, err)
 	require.Len(t, rows, 1)
 	require.Equal(t, 1, rows[0].Crashes)
-	require.Len(t, lease(t, b, worker, due), 4)
+	require.Len(t, lease(t, b, worker, due), 3, "one of four is paused")
+	grants, err := b.Share(ctx, worker, limited.Version.Newest, []backend.Demand{{Wants: 3}})
+	require.NoError(t, err)
+	require.Equal(t, 2, grants[0].Held)
 }
 
 // The migration waits for the tables, but not for longer than a second: other calls wait behind it.
 func TestMigrationWaitsForLongTransactions(t *testing.T) {
 	ctx := short(t)
-	o := openOlder(t)
+	o := openOlder(t, 1)
 	tx, err := o.pool.Begin(ctx)
 	require.NoError(t, err)
 	_, err = tx.Exec(ctx, "LOCK TABLE older.entry IN ACCESS SHARE MODE")

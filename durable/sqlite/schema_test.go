@@ -112,7 +112,7 @@ func TestOlderReleaseRejectsNewerSchema(t *testing.T) {
 }
 
 // A process of an older release has the file open while a newer one migrates it. It works on with the rows
-// that it knows, and leaves rows with a group alone.
+// that it knows, leaves rows with a group alone, and ignores pauses and limits, which the newer one keeps.
 func TestOlderReleaseWorksBesideANewerOne(t *testing.T) {
 	ctx, due := context.Background(), time.Now()
 	path := filepath.Join(t.TempDir(), "timers.db")
@@ -127,8 +127,14 @@ func TestOlderReleaseWorksBesideANewerOne(t *testing.T) {
 	require.NoError(t, err)
 	_, err = s.Set(ctx, durable.Entry{Key: "plain", Due: due})
 	require.NoError(t, err)
+	require.NoError(t, s.Pause(ctx, durable.Pause{Scope: durable.Scope{Prefix: "plain"}}))
+	require.NoError(t, s.backend.SetLimit(ctx, backend.Limit{Running: 2}))
 	o.set("after", due, 0, 3)
 	o.worker(99, time.Hour)
+	limited, err := s.backend.Limited(ctx, backend.Version{})
+	require.NoError(t, err)
+	require.Len(t, limited.Limits, 1)
+	require.Zero(t, limited.Unaware, "the limit does not wait for a worker of the older release")
 	o.set("crashed", due, 99, 3)
 	intact, damaged := o.rows()
 	require.Equal(t, []string{"after", "before", "crashed", "plain"}, intact)
@@ -144,7 +150,10 @@ func TestOlderReleaseWorksBesideANewerOne(t *testing.T) {
 	require.Equal(t, 1, rows[0].Crashes)
 	lanes, err := s.backend.Lease(ctx, backend.LeaseRequest{Worker: heir, Until: due.UnixNano(), Lanes: []backend.Lane{{Max: 10}}})
 	require.NoError(t, err)
-	require.Len(t, lanes[0], 4)
+	require.Len(t, lanes[0], 3, "one of four is paused")
+	grants, err := s.backend.Share(ctx, heir, limited.Version.Newest, []backend.Demand{{Wants: 3}})
+	require.NoError(t, err)
+	require.Equal(t, 2, grants[0].Held)
 	_, err = s.Cancel(ctx, "after")
 	require.NoError(t, err)
 }
