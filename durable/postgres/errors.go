@@ -76,6 +76,8 @@ func passes(err error) bool {
 	switch {
 	case code == "":
 		return true // the connection failed
+	case strings.Contains(err.Error(), "statement pooling mode"): // of PgBouncer, with the code of a lost connection
+		return false
 	case strings.HasPrefix(code, "08"), strings.HasPrefix(code, "57P"): // connection lost, shutdown, starting up
 		return true
 	}
@@ -96,6 +98,8 @@ func described(err error) error {
 		return fmt.Errorf("%w: %w", backend.ErrFull, err)
 	case "XX001", "XX002":
 		return fmt.Errorf("%w: %w", backend.ErrDamaged, err)
+	case "42P05", "26000": // a prepared statement of another client exists, or of this one does not
+		return fmt.Errorf("%w; a proxy in transaction mode needs default_query_exec_mode=exec in the URL", err)
 	}
 	return err
 }

@@ -152,7 +152,7 @@ func TestFullStoreStillCancelsAndFires(t *testing.T) {
 }
 
 func TestBackendKeepsTheContractThroughPgBouncer(t *testing.T) {
-	address := pgBouncer(t)
+	address := pgBouncer(t, "transaction")
 	n := 0
 	pool := asRole(t, "postgres", address, "postgres", "&default_query_exec_mode=exec")
 	backendtest.Run(t, func(t testing.TB) backend.Backend {
@@ -163,7 +163,7 @@ func TestBackendKeepsTheContractThroughPgBouncer(t *testing.T) {
 
 // LISTEN succeeds there, and no notification arrives. Workers must poll at their short interval.
 func TestDeafListenerIsNoticed(t *testing.T) {
-	address := pgBouncer(t)
+	address := pgBouncer(t, "transaction")
 	log := &lines{}
 	b := open(t, asRole(t, "postgres", address, "postgres", "&default_query_exec_mode=exec"), postgres.Options{
 		Timeout: time.Second, Options: durable.Options{Logger: slog.New(slog.NewTextHandler(log, nil))}})
@@ -171,8 +171,16 @@ func TestDeafListenerIsNoticed(t *testing.T) {
 	requireFindsBehindMark(t, b)
 }
 
-// pgBouncer starts PgBouncer in transaction mode and returns its address.
-func pgBouncer(t *testing.T) (address string) {
+// A call would otherwise wait for a mode that never has transactions.
+func TestOpenRejectsStatementPooling(t *testing.T) {
+	pool := asRole(t, "postgres", pgBouncer(t, "statement"), "postgres", "&default_query_exec_mode=exec")
+	_, err := postgres.NewBackend(short(t), pool, &postgres.Options{})
+	require.NotErrorIs(t, err, context.DeadlineExceeded)
+	require.ErrorContains(t, err, "transaction blocks not allowed in statement pooling mode")
+}
+
+// pgBouncer starts PgBouncer in a mode and returns its address.
+func pgBouncer(t *testing.T, mode string) (address string) {
 	t.Helper()
 	program, err := exec.LookPath("pgbouncer")
 	if err != nil {
@@ -194,8 +202,8 @@ listen_addr = 127.0.0.1
 listen_port = %d
 unix_socket_dir =
 auth_type = any
-pool_mode = transaction
-`, serverPort, port), 0o644))
+pool_mode = %s
+`, serverPort, port, mode), 0o644))
 	require.NoError(t, os.Chmod(dir, 0o755))
 	require.NoError(t, os.Chmod(filepath.Dir(dir), 0o755))
 	cmd := exec.Command(program, "-u", "postgres", config)

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/stretchr/testify/require"
 )
 
@@ -33,4 +34,14 @@ func TestEachCauseIsLoggedOncePerMinute(t *testing.T) {
 		trouble.over()
 		require.NoError(t, trouble.err())
 	})
+}
+
+// The texts of PostgreSQL and PgBouncer name no remedy.
+func TestErrorsOfPreparedStatementsNameARemedy(t *testing.T) {
+	for _, code := range []string{"42P05", "26000"} {
+		err := &pgconn.PgError{Code: code, Message: "prepared statement"}
+		require.False(t, passes(err), code)
+		require.ErrorContains(t, described(err), "default_query_exec_mode=exec")
+		require.ErrorIs(t, described(err), error(err))
+	}
 }
