@@ -27,7 +27,7 @@ type Engine interface {
 
 // Kind describes an engine.
 type Kind struct {
-	Name    string        `json:"name"`              // as in -engines, tables, and plots
+	Name    string        `json:"name"`              // as in -engines, tables, and the plot
 	Package string        `json:"package"`           // import path, or the name in another language
 	Version string        `json:"version,omitempty"` // with its date; empty for ours and the standard library's. Set by a run.
 	Newer   string        `json:"newer,omitempty"`   // a design that the version does not have yet

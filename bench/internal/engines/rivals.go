@@ -15,6 +15,9 @@ import (
 // have no others.
 var summarized = []string{spec.Cancel, spec.Heap, spec.Expire, spec.Correct}
 
+// foreign are the measurements of the harnesses in other languages.
+var foreign = []string{spec.Cancel, spec.Heap, spec.Expire, spec.Burst, spec.Sustained}
+
 // rivals returns the other timers.
 func rivals() []Kind {
 	standard := Kind{
@@ -54,7 +57,7 @@ func rivals() []Kind {
 		{
 			Name: "Netty", Package: "io.netty.util.HashedWheelTimer",
 			Setting: "on a JVM; tick 1 ms, 8192 ticks (the defaults: 100 ms, 512)",
-			Foreign: true, Verdict: true, Tick: fineTick,
+			Foreign: true, Verdict: true, Tick: fineTick, Only: foreign,
 			Newer: "Netty 4.1.48 is of March 2020. Netty 4.2 has the same wheel, with newer queues and a notification of cancelled tasks.",
 		},
 		{
@@ -65,7 +68,7 @@ func rivals() []Kind {
 		},
 		{
 			Name: "tokio", Package: "tokio::time", Setting: "in Rust; tick 1 ms, which is fixed",
-			Foreign: true, Tick: fineTick,
+			Foreign: true, Tick: fineTick, Only: foreign,
 			Newer: "Newer releases of tokio have an experimental alternative timer.",
 		},
 	}

@@ -48,11 +48,6 @@ func New(engine string) (*Harness, error) {
 // Close removes the files of the harness.
 func (h *Harness) Close() { os.RemoveAll(h.dir) }
 
-// Measures reports whether harnesses have that measurement.
-func Measures(measure string) bool {
-	return slices.Contains([]string{spec.Cancel, spec.Heap, spec.Expire, spec.Burst, spec.Sustained}, measure)
-}
-
 // Command returns the command line that measures s.
 func (h *Harness) Command(s spec.Spec) []string {
 	return append(slices.Clone(h.command), s.Measure,

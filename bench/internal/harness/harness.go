@@ -12,19 +12,8 @@ import (
 	"github.com/hashedwheel/hwt/bench/internal/stats"
 )
 
-// Sample runs a program that prints a sample in JSON, and returns the sample.
-func Sample[S any](ctx context.Context, program string, args ...string) (s S, err error) {
-	cmd := exec.CommandContext(ctx, program, args...)
-	cmd.Stderr = os.Stderr
-	out, err := cmd.Output()
-	if err == nil {
-		err = json.Unmarshal(out, &s)
-	}
-	return s, err
-}
-
-// Rounds runs this program once per round and side, with the side in its flag -child, and
-// returns the samples of each side. Every second round reverses the sides, so no side
+// Rounds runs this program once per round and side, with the side in its flag -child. It
+// returns the samples of each side, which the program prints in JSON. Every second round reverses the sides, so no side
 // always follows the same other one.
 func Rounds[S any](ctx context.Context, rounds int, quick bool, sides []string) ([][]S, error) {
 	samples := make([][]S, len(sides))
@@ -33,7 +22,13 @@ func Rounds[S any](ctx context.Context, rounds int, quick bool, sides []string) 
 			if round%2 == 1 {
 				i = len(sides) - 1 - i
 			}
-			s, err := Sample[S](ctx, os.Args[0], "-child="+sides[i], fmt.Sprintf("-quick=%t", quick))
+			var s S
+			cmd := exec.CommandContext(ctx, os.Args[0], "-child="+sides[i], fmt.Sprintf("-quick=%t", quick))
+			cmd.Stderr = os.Stderr
+			out, err := cmd.Output()
+			if err == nil {
+				err = json.Unmarshal(out, &s)
+			}
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", sides[i], err)
 			}

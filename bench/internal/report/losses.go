@@ -38,7 +38,7 @@ func losses(r *results.Results) table {
 	slices.SortStableFunc(all, func(a, b loss) int { return byFactor(b, a) })
 	t := table{head: []string{"measurement", "value", "case", "ahead", "its value", base(r).Name + "’s"}, text: true}
 	for _, l := range all[:min(len(all), mostLosses)] {
-		t.add(l.m.title, l.metric.head, conditions(l.c), label(r, l.k), number(l.its), number(l.ours))
+		t.add(l.m.title, l.metric.head, l.c.Conditions(), label(r, l.k), number(l.its), number(l.ours))
 	}
 	return t
 }

@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/hashedwheel/hwt/bench/internal/results"
 	"github.com/hashedwheel/hwt/bench/internal/spec"
@@ -73,29 +72,6 @@ var measurements = []measurement{
 	{spec.Trickle, "Trickle", "Timeouts at random times; half are cancelled after 3 ms, the others expire after 20 ms. The producer's own cost is included.", []metric{core, wakeups, p50, p99, latest}},
 	{spec.Lone, "Alone", "One timeout at a time, due after 3 to 20 ms.", []metric{p50, p99, latest}},
 	{spec.Correct, "Correctness", "A third of the timeouts are cancelled, half of those about when they are due. A third are reset, a tenth of a second before their deadline or earlier.", faults},
-}
-
-// conditions describes a case.
-func conditions(c spec.Spec) string {
-	var parts []string
-	switch {
-	case c.Measure == spec.Lone:
-		parts = append(parts, "one at a time")
-	case c.Busy > 0:
-		parts = append(parts, fmt.Sprintf("%d busy goroutines", c.Busy))
-	case c.Rate > 0:
-		parts = append(parts, cli.Count(int64(c.Rate))+"/s")
-	case slices.Contains([]string{spec.Expire, spec.Burst, spec.Correct}, c.Measure):
-		parts = append(parts, cli.Count(int64(c.N))+" timeouts")
-	case c.Pending == 0:
-		parts = append(parts, "nothing pending")
-	default:
-		parts = append(parts, cli.Count(int64(c.Pending))+" pending")
-	}
-	if c.Producers > 1 {
-		parts = append(parts, fmt.Sprintf("%d producers", c.Producers))
-	}
-	return strings.Join(parts, ", ")
 }
 
 // faulty reports whether the engine failed any timeout.

@@ -52,7 +52,7 @@ func Tables(w io.Writer, r *results.Results, names []string) error {
 			continue
 		}
 		for _, c := range r.Cases(m.name) {
-			if _, err := fmt.Fprintf(w, "%s: %s\n%s\n\n%s\n", m.title, conditions(c), m.text, caseTable(r, m, c)); err != nil {
+			if _, err := fmt.Fprintf(w, "%s: %s\n%s\n\n%s\n", m.title, c.Conditions(), m.text, caseTable(r, m, c)); err != nil {
 				return err
 			}
 		}

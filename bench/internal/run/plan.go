@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/hashedwheel/hwt/bench/internal/engines"
-	"github.com/hashedwheel/hwt/bench/internal/foreign"
 	"github.com/hashedwheel/hwt/bench/internal/spec"
 )
 
@@ -91,15 +90,10 @@ func (z size) enough(measure string, pending int) int {
 
 // measures reports whether case c is measured on the engine.
 func measures(c spec.Spec, k engines.Kind) bool {
-	switch {
-	case len(k.Only) > 0 && !slices.Contains(k.Only, c.Measure):
+	if c.Measure == spec.Burst && k.Each { // millions of concurrent goroutines
 		return false
-	case c.Measure == spec.Burst && k.Each: // millions of concurrent goroutines
-		return false
-	case k.Foreign:
-		return foreign.Measures(c.Measure)
 	}
-	return true
+	return len(k.Only) == 0 || slices.Contains(k.Only, c.Measure)
 }
 
 // specs returns every measurement of the cases on the engines, ordered by case.

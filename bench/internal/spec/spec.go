@@ -4,7 +4,11 @@ package spec
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"time"
+
+	"github.com/hashedwheel/hwt/internal/cli"
 )
 
 // The measurements.
@@ -50,24 +54,29 @@ func (s Spec) Case() Spec {
 	return s
 }
 
-func (s Spec) String() string {
-	text := s.Measure
+func (s Spec) String() string { return s.Measure + " of " + s.Engine + ": " + s.Conditions() }
+
+// Conditions describes the case of s.
+func (s Spec) Conditions() string {
+	var parts []string
+	switch {
+	case s.Measure == Lone:
+		parts = append(parts, "one at a time")
+	case s.Busy > 0:
+		parts = append(parts, fmt.Sprintf("%d busy goroutines", s.Busy))
+	case s.Rate > 0:
+		parts = append(parts, cli.Count(int64(s.Rate))+"/s")
+	case slices.Contains([]string{Expire, Burst, Correct}, s.Measure):
+		parts = append(parts, cli.Count(int64(s.N))+" timeouts")
+	case s.Pending == 0:
+		parts = append(parts, "nothing pending")
+	default:
+		parts = append(parts, cli.Count(int64(s.Pending))+" pending")
+	}
 	if s.Producers > 1 {
-		text += fmt.Sprintf(" by %d", s.Producers)
+		parts = append(parts, fmt.Sprintf("%d producers", s.Producers))
 	}
-	if s.Pending > 0 {
-		text += fmt.Sprintf(" at %.0e", float64(s.Pending))
-	}
-	if s.Rate > 0 {
-		text += fmt.Sprintf(" %d/s", s.Rate)
-	}
-	if s.Delay > 0 {
-		text += fmt.Sprintf(" due after %v", s.Delay)
-	}
-	if s.Busy > 0 {
-		text += fmt.Sprintf(" beside %d", s.Busy)
-	}
-	return text + " " + s.Engine
+	return strings.Join(parts, ", ")
 }
 
 // The metrics of samples. Less is better.
