@@ -260,19 +260,13 @@ func (s *Server) awaitReady(ctx context.Context, ended chan struct{}) error {
 	}
 }
 
-// Log returns the end of the server's log.
+// Log returns the server's log, or the error of reading it.
 func (s *Server) Log() string {
-	text, err := s.FullLog()
+	text, err := os.ReadFile(filepath.Join(s.dir, "log"))
 	if err != nil {
 		return err.Error()
 	}
-	return text[max(0, len(text)-2000):]
-}
-
-// FullLog returns the server's log.
-func (s *Server) FullLog() (string, error) {
-	text, err := os.ReadFile(filepath.Join(s.dir, "log"))
-	return string(text), err
+	return string(text)
 }
 
 // Kill sends SIGKILL to the postmaster and all its children, as a crash of the machine

@@ -6,6 +6,13 @@ import (
 	"slices"
 )
 
+// handlerCall names the call of a handler.
+type handlerCall struct {
+	id     string
+	worker int
+	at     int64
+}
+
 // run is the time of a handler of a key that runs alone.
 type run struct {
 	Firing
@@ -17,6 +24,9 @@ type run struct {
 func (t *trial) timed(f Firing) {
 	runs := t.runs[f.Key]
 	if f.Begin != 0 {
+		if f.Cut {
+			t.cut[handlerCall{f.ID, f.Worker, f.Begin}] = true
+		}
 		i := slices.IndexFunc(runs, func(r *run) bool { return r.ID == f.ID && r.Worker == f.Worker && r.At == f.Begin })
 		if i >= 0 {
 			runs[i].end = f.At

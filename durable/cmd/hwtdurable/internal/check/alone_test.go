@@ -40,7 +40,7 @@ func TestJudgeOfSerialKeys(t *testing.T) {
 		"without an end":              {[]Firing{end(first, 11*sec, false)}, nil, "did not end"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			j := &trial{runs: make(map[string][]*run)}
+			j := &trial{runs: make(map[string][]*run), cut: make(map[handlerCall]bool)}
 			for _, f := range append([]Firing{first, second}, c.end...) {
 				j.timed(f)
 			}
@@ -48,6 +48,17 @@ func TestJudgeOfSerialKeys(t *testing.T) {
 			requireViolation(t, c.want, j.verdict.Violations)
 		})
 	}
+}
+
+// A process stands still with the lock of the file: the leases of others end, and so do their handlers.
+func TestLostLockExplainsARepeatIfAHandlerWasCut(t *testing.T) {
+	end := fired
+	end.Begin, end.At = end.At, 14*sec
+	s := story{records: map[string][]Record{"a": concat(setAt10, gone)}, firings: []Firing{fired, end, again},
+		faults: []Fault{{"SIGSTOP", 11 * sec, 14 * sec, []int{3}, true, true}}}
+	require.NotEmpty(t, s.judge(t).Violations)
+	s.firings[1].Cut = true
+	require.Empty(t, s.judge(t).Violations)
 }
 
 // requireViolation requires one violation with a text, or no violation if the text is empty.

@@ -45,9 +45,10 @@ type trial struct {
 	open    map[string]map[int64]Record // intents without a known outcome, by journal
 	listed  map[string]int64            // time of the final list of dead letters, by key
 
-	occurrences []Firing          // of recurring entries
-	stored      map[uint64]int64  // begin of the call that stored a generation
-	runs        map[string][]*run // handlers of keys that run alone
+	occurrences []Firing             // of recurring entries
+	stored      map[uint64]int64     // begin of the call that stored a generation
+	runs        map[string][]*run    // handlers of keys that run alone
+	cut         map[handlerCall]bool // handlers that the end of their contexts ended
 	pauses      []paused
 }
 
@@ -67,7 +68,7 @@ func (v Verdict) gaps() (all []string) {
 // Read reads the journals and firings in a folder.
 func (j Judge) Read(dir string, faults []Fault) (Verdict, error) {
 	t := &trial{Judge: j, history: make(map[string][]porcupine.Operation), listed: make(map[string]int64),
-		open: make(map[string]map[int64]Record), stored: make(map[uint64]int64), runs: make(map[string][]*run)}
+		open: make(map[string]map[int64]Record), stored: make(map[uint64]int64), runs: make(map[string][]*run), cut: make(map[handlerCall]bool)}
 	if err := readLines(filepath.Join(dir, "journal-*"), t.read); err != nil {
 		return t.verdict, err
 	}
@@ -229,6 +230,7 @@ func (t *trial) repeats(all []Firing, faults []Fault) {
 	for i, again := range all[1:] {
 		t.verdict.Repeats++
 		before := all[i]
+		before.Cut = t.cut[handlerCall{before.ID, before.Worker, before.At}]
 		if again.Due != before.Due || again.Payload != before.Payload {
 			t.violated("one generation has two versions: %+v and %+v", before, again)
 		} else if !slices.ContainsFunc(faults, func(f Fault) bool { return f.explains(before, again) }) {
@@ -241,7 +243,7 @@ func (t *trial) repeats(all []Firing, faults []Fault) {
 // worker that fired before, which had not acknowledged, or it began before that and hit
 // the other one, which had claimed the entry first and stood still.
 func (f Fault) explains(before, again Firing) bool {
-	if f.Waits && (isRecurring(before.Key) || before.GaveUp) {
+	if f.Waits && (isRecurring(before.Key) || before.GaveUp || before.Cut) {
 		f.Hit = nil
 	}
 	return f.hits(before.Worker, before.claimed(), again.At) || f.hits(again.Worker, before.claimed(), before.At)

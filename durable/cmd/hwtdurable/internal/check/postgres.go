@@ -42,18 +42,17 @@ func postgresFaults(ctx context.Context, dir string, d time.Duration) (Report, e
 	defer c.close()
 	s := c.scene
 	return c.play(ctx, d, append(s.processFaults(), c.killBackend, c.killServer, c.stopBackend, c.stopServer,
-		c.cut, c.hold, c.late, c.failover, c.readOnly, c.rewind, c.hostile, c.slowLine, s.pause, s.abandon, s.crowdKey))
+		c.cut, c.delay, c.delay, c.failover, c.readOnly, c.rewind, c.hostile, c.slowLine, s.pause, s.abandon, s.crowdKey))
 }
 
 // play plays the scene. Operations on single keys meet no deadlock.
 func (c *cluster) play(ctx context.Context, d time.Duration, faults []fault) (Report, error) {
 	r, err := c.scene.play(ctx, d, postgresJudge, faults)
 	for _, server := range c.done {
-		log, failed := server.FullLog()
+		log := server.Log()
 		if n := strings.Count(log, "deadlock detected"); n > 0 {
 			r.Violations = append(r.Violations, fmt.Sprintf("%d deadlocks: %.1000s", n, log[strings.Index(log, "deadlock detected"):]))
 		}
-		err = errors.Join(err, failed)
 	}
 	return r, err
 }
@@ -223,32 +222,24 @@ func (c *cluster) cut(context.Context) error {
 	return nil
 }
 
-func (c *cluster) hold(ctx context.Context) error {
-	return c.slow("connections held", func(p *pgtest.Proxy) {
-		p.Hold()
-		proc.Sleep(ctx, c.scene.pauseTime())
-		if rand.IntN(2) == 0 {
-			p.Cut()
-		}
-		p.Release()
-		proc.Sleep(ctx, time.Second)
-	})
-}
-
-func (c *cluster) late(ctx context.Context) error {
-	return c.slow("answers late", func(p *pgtest.Proxy) {
-		p.Delay(rand.N(time.Second))
-		proc.Sleep(ctx, time.Second+rand.N(3*time.Second))
-		p.Delay(0)
-		proc.Sleep(ctx, time.Second)
-	})
-}
-
-// slow lets inject delay data.
-func (c *cluster) slow(kind string, inject func(p *pgtest.Proxy)) error {
+// delay holds or delays the data of some processes, and may then cut their connections.
+func (c *cluster) delay(ctx context.Context) error {
 	p, users := c.proxy()
-	begin, before := now(), p.Waited()
-	if inject(p); p.Waited() > before {
+	begin, before, kind := now(), p.Waited(), "connections held"
+	if rand.IntN(2) == 0 {
+		kind = "answers late"
+		p.Delay(rand.N(time.Second))
+	} else {
+		p.Hold()
+	}
+	proc.Sleep(ctx, c.scene.pauseTime())
+	if rand.IntN(2) == 0 {
+		p.Cut()
+	}
+	p.Release()
+	p.Delay(0)
+	proc.Sleep(ctx, time.Second)
+	if p.Waited() > before {
 		c.scene.note(kind, begin, users)
 	}
 	return nil
