@@ -25,18 +25,18 @@ type claimer struct {
 	completer   *completer
 	dispatchers []*dispatcher // of the kinds
 	planner     *planner
+	trial       *trial
 
 	mu        sync.Mutex
 	ahead     map[int64][]*flight // by time of the claim in units of gather. Guarded by mu.
 	claimable turns               // rows that were not yet due. Guarded by mu.
 	backlog   []turns             // rows that were overdue, by kind. Guarded by mu.
-	suspects  []*flight           // rows of which a claim ended without an outcome. Guarded by mu.
-	trying    *flight             // the suspect that is claimed, or about to be. Guarded by mu.
+	suspects  suspects            // Guarded by mu.
 	closed    bool                // claims no further row. Guarded by mu.
 }
 
-func newClaimer(w common, done *completer, ds []*dispatcher) *claimer {
-	c := &claimer{common: w, completer: done, dispatchers: ds, planner: &planner{w},
+func newClaimer(w common, done *completer, ds []*dispatcher, t *trial) *claimer {
+	c := &claimer{common: w, completer: done, dispatchers: ds, planner: &planner{w}, trial: t,
 		ahead: make(map[int64][]*flight), backlog: make([]turns, len(ds))}
 	c.batcher = batcher{make(chan struct{}, 1), c.flushOne}
 	done.claims = c.wake
@@ -56,19 +56,16 @@ func (c *claimer) await(h *flight) {
 func (c *claimer) put(h *flight, wait time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.trying == h { // its claim was not answered
-		c.trying = nil
-	}
 	switch {
 	case c.closed:
 		c.flights.remove(h)
+	case h.row.State == backend.Claimed:
+		c.trial.leave(h)
+		c.suspects.add(h)
 	case wait > 0:
 		h.move(ahead)
 		turn := (h.row.Due - int64(claimAhead)) / int64(gather)
 		c.ahead[turn] = append(c.ahead[turn], h)
-	case h.row.Crashes > 0:
-		h.move(suspected)
-		c.suspects = append(c.suspects, h)
 	case wait <= -claimAhead:
 		h.move(backlog)
 		c.backlog[h.kind.index].put(h)
@@ -85,9 +82,7 @@ const busyPause = 100 * time.Millisecond
 func (c *claimer) postpone(h *flight) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.trying == h {
-		c.trying = nil
-	}
+	c.trial.leave(h)
 	if c.closed {
 		c.flights.remove(h)
 		return
@@ -104,7 +99,7 @@ func (c *claimer) flushSoon() {
 	request(c.completer.wake)
 }
 
-// close leaves unclaimed rows to other workers.
+// close leaves unclaimed rows, and suspects, to other workers.
 func (c *claimer) close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -114,19 +109,15 @@ func (c *claimer) close() {
 		c.flights.remove(c.backlog[i].takeFirst(c.backlog[i].n)...)
 	}
 	c.flights.remove(c.claimable.takeFirst(c.claimable.n)...)
-	c.flights.remove(c.suspects...)
+	c.flights.remove(c.suspects.clear()...)
 	clear(c.ahead)
-	c.suspects = nil
 }
 
-// tryNext reports whether a pending suspect may be claimed: a worker claims one at a time. The next one
-// follows when the outcome of this one is stored. The caller holds mu.
-func (c *claimer) tryNext(h *flight) bool {
-	free := c.trying == nil || !c.flights.has(c.trying)
-	if free {
-		c.trying = h
-	}
-	return free
+// suspectRoom returns the number of rows that may be adopted: suspects take at most half of the table.
+func (c *claimer) suspectRoom() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return (c.flights.most+1)/2 - c.suspects.size()
 }
 
 // dropLatest drops a row that is due among the last and later than a new row of a kind, and reports whether
@@ -153,7 +144,9 @@ func (c *claimer) takeLatest(k *kind, due int64) *flight {
 			return nil
 		}
 		rows := c.ahead[turn]
-		i := slices.IndexFunc(rows, func(h *flight) bool { return h.row.Due > due && (h.kind == k || k.name == "") })
+		i := slices.IndexFunc(rows, func(h *flight) bool {
+			return h.row.Due > due && h.row.State == backend.Pending && (h.kind == k || k.name == "")
+		})
 		if i < 0 {
 			continue
 		}
@@ -179,7 +172,8 @@ func (c *claimer) take() (rows []*flight, more bool) {
 	defer c.mu.Unlock()
 	c.takeAhead()
 	most := c.limits.MaxBatch
-	rows = c.claimable.takeFirst(most)
+	rows = c.suspects.next(c.trial, c.flights)
+	rows = append(rows, c.claimable.takeFirst(most-len(rows))...)
 	more = c.claimable.n > 0
 	for i := range c.backlog {
 		if overdue := &c.backlog[i]; overdue.n > 0 {
@@ -187,9 +181,6 @@ func (c *claimer) take() (rows []*flight, more bool) {
 			more = more || len(some) > 0 && overdue.n > 0
 			rows = append(rows, some...)
 		}
-	}
-	if len(rows) < most && len(c.suspects) > 0 && c.tryNext(c.suspects[0]) {
-		rows = append(rows, takeFirst(&c.suspects, 1)...)
 	}
 	return moveAll(rows, claiming), more
 }
@@ -208,9 +199,8 @@ func (c *claimer) takeAhead() {
 		for _, h := range rows {
 			if h.row.Due > now+int64(claimAhead) && h.row.Due <= far {
 				later = append(later, h)
-			} else if h.row.Crashes > 0 {
-				h.move(suspected)
-				c.suspects = append(c.suspects, h)
+			} else if h.row.State == backend.Claimed {
+				c.suspects.add(h)
 			} else {
 				h.move(claimable)
 				c.claimable.put(h)

@@ -30,63 +30,89 @@ func (f *fixture) crash(keys ...string) {
 	require.NoError(f.t, err)
 }
 
-// killer is a Work that the handler of the culprit cuts off from the database, as a crash does. It
-// reports whether there is a dead letter.
-func (f *fixture) killer(most int) (done bool) {
+// blast is a Work in which the handlers of culprits end its connection to the database 10 ms after their
+// call, as a crash does. It works for 30 s.
+func (f *fixture) blast(culprits func(key string) bool, options durable.WorkOptions, works int) {
 	ctx, cancel := context.WithCancel(f.t.Context())
 	defer cancel()
-	ended := make(chan error, 1)
-	go func() {
-		ended <- f.Work(ctx, func(ctx context.Context, firing durable.Firing) error {
-			f.note(firing)
-			if firing.Key != "culprit" {
+	options.DrainTimeout = -1
+	ended := make(chan error, works)
+	for range works {
+		go func() {
+			ended <- f.Work(ctx, func(ctx context.Context, firing durable.Firing) error {
+				f.note(firing)
 				time.Sleep(10 * time.Millisecond)
-				return nil
-			}
-			f.b.setAll(errMute) // no answer until the lease has ended
-			<-ctx.Done()
-			return ctx.Err()
-		}, &durable.WorkOptions{MaxCrashes: most, DrainTimeout: -1})
-	}()
+				if !culprits(firing.Key) {
+					return nil
+				}
+				f.b.setAll(errMute) // no answer until the lease has ended
+				<-ctx.Done()
+				return ctx.Err()
+			}, &options)
+		}()
+	}
 	time.Sleep(30 * time.Second)
 	for _, method := range workMethods {
 		f.b.set(method, nil)
 	}
 	cancel()
-	assert.NoError(f.t, <-ended)
-	return len(f.dead()) > 0
+	for range works {
+		assert.NoError(f.t, <-ended)
+	}
 }
 
 func TestEntryThatKillsItsWorkerIsGivenUp(t *testing.T) {
-	for _, marks := range []bool{false, true} {
-		t.Run(fmt.Sprintf("leases marked=%v", marks), func(t *testing.T) {
+	for _, c := range []struct {
+		marks           bool
+		culprits, works int
+		most, fires     int // MaxCrashes, and firings of a neighbor
+		runs, neighbors int
+	}{
+		{false, 1, 1, 5, 3, 5, 200},
+		{true, 1, 1, 5, 3, 5, 200},
+		{false, 1, 2, 5, 3, 5, 200}, // two Works in the process
+		{false, 2, 1, 5, 3, 10, 200},
+		{false, 1, 1, 2, 2, 2, 20}, // neighbors are tried alone
+	} {
+		t.Run(fmt.Sprintf("%+v", c), func(t *testing.T) {
 			inBubble(t, func(f *fixture) {
-				if marks {
+				if c.marks {
 					f.b.leased = make(map[backend.Ref]bool)
 				}
-				for i := range 20 {
+				culprits := map[string]bool{}
+				for i := range c.culprits {
+					key := fmt.Sprint("culprit", i)
+					culprits[key] = true
+					f.setIn(key, time.Second)
+				}
+				for i := range c.neighbors {
 					f.setIn(fmt.Sprint("neighbor", i), time.Second)
 				}
-				f.setIn("culprit", time.Second)
 				kills := 0
-				for ; !f.killer(3); kills++ {
-					require.Less(t, kills, 5)
+				for ; len(f.dead()) < c.culprits; kills++ {
+					require.Less(t, kills, 2*c.runs)
+					f.blast(func(key string) bool { return culprits[key] }, durable.WorkOptions{MaxCrashes: c.most}, c.works)
 					clear(f.b.leased)
 				}
-				dead := f.dead()
-				require.Len(t, dead, 1)
-				assert.Equal(t, "culprit", dead[0].Key)
-				assert.Equal(t, durable.Crashed, dead[0].Reason)
-				assert.Equal(t, "crashed", dead[0].Reason.String())
-				assert.Contains(t, dead[0].Error, "without an outcome, as after a crash of the worker: 3")
+				for _, letter := range f.dead() {
+					assert.True(t, culprits[letter.Key], letter.Key)
+					assert.Equal(t, durable.Crashed, letter.Reason)
+					assert.Equal(t, "crashed", letter.Reason.String())
+					assert.Contains(t, letter.Error, fmt.Sprint("without an outcome, as after a crash of the worker: ", c.most))
+				}
 				fired := map[string]int{}
 				for _, firing := range f.fired {
 					fired[firing.Key]++
 				}
-				for i := range 20 {
-					assert.LessOrEqual(t, fired[fmt.Sprint("neighbor", i)], 2, "once, and once more after the first crash")
+				for i := range c.neighbors {
+					n := fired[fmt.Sprint("neighbor", i)]
+					assert.True(t, 1 <= n && n <= c.fires, "firings of a neighbor: %d", n)
+				}
+				for key := range culprits {
+					assert.Equal(t, c.most, fired[key])
 				}
 				assert.Empty(t, f.keys())
+				assert.Zero(t, f.stats().Claimed)
 			})
 		})
 	}
@@ -117,16 +143,58 @@ func TestSuspectsDelayNoOtherEntry(t *testing.T) {
 	})
 }
 
+func TestHangingSuspectDelaysOthersBriefly(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		for i := range 3 {
+			f.setIn(fmt.Sprint(i), 0)
+		}
+		f.crash("0", "1", "2")
+		defer f.work(func(ctx context.Context, firing durable.Firing) error {
+			<-ctx.Done()
+			return nil
+		}, &durable.WorkOptions{MaxCrashes: 2, DrainTimeout: -1})() // each is tried alone
+		time.Sleep(15 * time.Second)
+		assert.Len(t, f.times(), 2)
+		time.Sleep(10 * time.Second)
+		assert.Len(t, f.times(), 3)
+	})
+}
+
+// The handler of a suspect may have run in the worker that died, so that a Cancel must not succeed.
+func TestSuspectStaysClaimedAfterWork(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		for i := range 4 {
+			f.setIn(fmt.Sprint(i), 0)
+		}
+		f.crash("0", "1", "2", "3")
+		for range 6 { // a Work that ends kills nobody
+			end := f.work(hang, &durable.WorkOptions{MaxCrashes: 2, Concurrency: 1, DrainTimeout: -1})
+			time.Sleep(5 * time.Second)
+			end()
+			for i := range 4 {
+				_, err := f.Cancel(t.Context(), fmt.Sprint(i))
+				require.ErrorIs(t, err, durable.ErrFired)
+			}
+		}
+		defer f.work(nil, &durable.WorkOptions{MaxCrashes: 2})()
+		time.Sleep(5 * time.Second)
+		assert.Empty(t, f.dead())
+		assert.Zero(t, f.stats().Claimed)
+	})
+}
+
 func TestNegativeMaxCrashesIsNoLimit(t *testing.T) {
 	inBubble(t, func(f *fixture) {
 		f.setIn("k", 0)
+		f.crash("k")
 		for range 7 {
-			f.crash("k")
 			id, err := f.b.DB.Heartbeat(f.t.Context(), 0, time.Second)
 			require.NoError(t, err)
-			rows, err := f.b.DB.Adopt(f.t.Context(), id, 1)
+			rows, err := f.b.DB.Adopt(f.t.Context(), id, nil, 1)
 			require.NoError(t, err)
-			_, err = f.b.DB.Finish(f.t.Context(), id, []backend.Outcome{{Ref: rows[0].Ref(), Fate: backend.Release}})
+			_, err = f.b.DB.Claim(f.t.Context(), id, []backend.Claim{{Ref: rows[0].Ref(), Again: true}})
+			require.NoError(t, err)
+			_, err = f.b.DB.Heartbeat(f.t.Context(), id, 0)
 			require.NoError(t, err)
 		}
 		defer f.work(nil, &durable.WorkOptions{MaxCrashes: -1})()

@@ -58,7 +58,7 @@ func (d *dispatcher) await(h *flight) {
 		return
 	}
 	wait := d.untilDue(&h.row)
-	if wait > d.limits.Lead {
+	if wait > d.limits.Lead && h.row.Crashes == 0 {
 		d.completer.release(h)
 		return
 	}

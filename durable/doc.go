@@ -33,9 +33,10 @@
 //  8. With a [Mux], an entry fires only in a worker that handles its kind. A kind with a backlog, or
 //     with handlers that hang, delays no other kind, unless the Mux has the pattern "/" and the
 //     kinds fill their common memory.
-//  9. An entry of which claims end without an outcome, since it kills its workers, becomes a dead
-//     letter after WorkOptions.MaxCrashes of them. So does an entry that the same workers have
-//     claimed each time.
+//  9. An entry that kills its workers becomes a dead letter after WorkOptions.MaxCrashes of them. The
+//     first crash counts for all entries that the worker had claimed. They then fire up to a hundred
+//     together, and after a second crash alone: at most two crashes of one entry count for another, unless
+//     its handler runs for more than ten seconds.
 //  10. If all workers of a key set WorkOptions.Serial, at most one handler of the key runs at a
 //     time, except beside a worker that is paused beyond its lease. An occurrence of a series
 //     follows Every.Overlap likewise.
@@ -78,6 +79,7 @@ package durable
 //	completer.go   the outcomes of handlers, and the times of batches
 //	firing.go      Handler and Firing
 //	dispatcher.go  the wheel and the handlers
+//	suspects.go    adopted rows, and their trial
 //	planner.go     the occurrences of recurring rows
 //	claimer.go     claims shortly before the due times
 //	fetcher.go     rows from the database

@@ -26,6 +26,7 @@ type fetcher struct {
 	common
 	claimer    *claimer
 	wakeOthers func()   // makes the other Works of the store look
+	kinds      []string // names of the kinds of the Work, or nil for all
 	schedules  []string // names that the Work knows
 	serial     bool     // claims may have to wait: the database makes none as it leases
 
@@ -177,12 +178,12 @@ func (f *fetcher) withoutDamage(err error) error {
 // be more.
 func (f *fetcher) adopt(ctx context.Context) (more bool) {
 	id, _, valid := f.lease.current()
-	n, cancel := f.flights.reserve(nil, f.limits.LeaseBatch)
+	n, cancel := f.flights.reserve(nil, min(f.limits.LeaseBatch, f.claimer.suspectRoom()))
 	defer cancel()
 	if !valid || n == 0 || ctx.Err() != nil {
 		return false
 	}
-	rows, err := f.backend.Adopt(ctx, id, n)
+	rows, err := f.backend.Adopt(ctx, id, f.kinds, n)
 	if err = f.withoutDamage(err); err != nil {
 		if ctx.Err() == nil {
 			f.trouble("durable: cannot take over entries of other workers; retrying", err)
@@ -217,8 +218,8 @@ func (f *fetcher) accept(row backend.Row, reserved bool) bool {
 	case answer != added:
 		f.sweep.want() // which finds it again
 		return false
-	case h.kind == nil: // adopted; a worker that handles the kind finds it
-		f.claimer.completer.release(h)
+	case row.State == backend.Claimed && row.Crashes > 0 && !h.crashed(): // adopted
+		f.claimer.put(h, 0)
 	case row.State == backend.Claimed:
 		f.counts.leased.Add(1)
 		f.claimer.dispatchers[h.kind.index].await(h)

@@ -34,7 +34,7 @@ import (
 // the fields without a rule here.
 type flight struct {
 	row     backend.Row
-	kind    *kind // nil if the Work does not handle the kind of the row. Immutable.
+	kind    *kind // Immutable.
 	stage   stage
 	term    uint64 // lease under which it was taken. Immutable.
 	claim   backend.Claim
@@ -182,7 +182,7 @@ func (f *flights) add(row backend.Row, term uint64, reserved bool) (*flight, add
 		return nil, full
 	}
 	h := &flight{row: row, kind: k, term: term, leased: leased}
-	if f.rows[row.Ref()] = h; k != nil && old == nil {
+	if f.rows[row.Ref()] = h; old == nil {
 		k.held++
 	}
 	return h, added
@@ -201,9 +201,8 @@ func (f *flights) remove(rows ...*flight) {
 	defer f.mu.Unlock()
 	for _, h := range moveAll(rows, dropped) {
 		if ref := h.row.Ref(); f.rows[ref] == h {
-			if delete(f.rows, ref); h.kind != nil {
-				h.kind.held--
-			}
+			delete(f.rows, ref)
+			h.kind.held--
 		}
 	}
 	f.endIfEmpty()
@@ -246,7 +245,7 @@ const (
 	ahead                  // waits for the time of its claim
 	claimable              // waits for the next batch of claims
 	backlog                // overdue; waits until there is room in the queue
-	suspected              // a claim of it ended without an outcome; waits for the end of the suspect before it
+	suspected              // adopted; waits for its trial, claimed
 	claiming               // in a batch of claims
 	waiting                // claimed; on the wheel
 	queued                 // due; waits for a handler

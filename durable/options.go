@@ -77,10 +77,12 @@ type WorkOptions struct {
 	// waiting retry does not count as a firing. Every.Overlap does not matter then.
 	Serial bool
 
-	// MaxCrashes is the number of claims of an entry that may end without an outcome, as after a
-	// crash or an OOM kill of the worker, or the loss of its lease. The entry then becomes a dead
-	// letter with the Reason Crashed. 0 is the default, 5. Negative means no limit. The
-	// end of a worker counts for all entries that the worker had claimed.
+	// MaxCrashes is the number of workers that may die with an entry, by a crash, an OOM kill, or the
+	// loss of their leases. The entry then becomes a dead letter with the Reason Crashed. 0 is the
+	// default, 5. Negative means no limit. The first death counts for all entries that the worker had
+	// claimed: with 1, all of them become dead letters. The second counts for up to a hundred of them
+	// that are tried together, unless MaxCrashes is 2. Further ones count only for entries whose handlers
+	// ran. Until its trial, an entry stays claimed.
 	MaxCrashes int
 
 	// BaseBackoff and MaxBackoff determine the pause between attempts: after attempt n it

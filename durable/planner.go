@@ -20,6 +20,10 @@ type planner struct {
 // plan fills in the claim of h, and reports whether the row is to be claimed.
 func (p *planner) plan(h *flight) (ok bool) {
 	r := &h.row
+	if r.State == backend.Claimed {
+		h.claim = backend.Claim{Ref: r.Ref(), Again: true}
+		return true
+	}
 	h.claim = backend.Claim{Ref: r.Ref(), Busy: p.busy(h)}
 	switch {
 	case r.Every == "" || r.Detached || r.Attempt > 1:

@@ -42,21 +42,24 @@ func newWorker(ctx context.Context, e *env, all *works, ks []*kind, handlers []H
 	s := &sweep{look: make(chan struct{}, 1)}
 	shared := common{e, newLeaseKeeper(e, s, work), newFlights(byName), s}
 	w := &worker{common: shared, works: all, stop: stop, endWork: endWork, wheel: wheel, completer: newCompleter(shared)}
-	feeds, schedules, serial := []*feed{}, make(map[string]bool), false
+	feeds, names, schedules, serial := []*feed{}, []string{}, make(map[string]bool), false
 	for i, k := range ks {
 		w.dispatchers = append(w.dispatchers, &dispatcher{common: shared, completer: w.completer, wheel: wheel,
 			kind: k, handler: handlers[i], queue: newQueue(), callers: make(callers, k.options.Concurrency)})
 		if byName[""] == nil || k.name == "" {
 			feeds = append(feeds, &feed{kind: k})
 		}
+		if byName[""] == nil {
+			names = append(names, k.name)
+		}
 		serial = serial || k.options.Serial
 		for name := range k.options.Schedules {
 			schedules[name] = true
 		}
 	}
-	w.claimer = newClaimer(shared, w.completer, w.dispatchers)
+	w.claimer = newClaimer(shared, w.completer, w.dispatchers, &all.trial)
 	w.fetcher = &fetcher{common: shared, claimer: w.claimer, wakeOthers: func() { all.wake(w) },
-		schedules: slices.Sorted(maps.Keys(schedules)), serial: serial, feeds: feeds}
+		kinds: names, schedules: slices.Sorted(maps.Keys(schedules)), serial: serial, feeds: feeds}
 	return w, nil
 }
 

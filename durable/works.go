@@ -16,7 +16,8 @@ type works struct {
 	all    map[*worker]struct{} // running Works, draining ones included. Guarded by mu.
 	turn   uint                 // Work that is offered the next near row, modulo their number. Guarded by mu.
 	closed bool                 // no further Work starts. Guarded by mu.
-	ended  sync.Cond            // signals that all shrank
+	trial  trial
+	ended  sync.Cond // signals that all shrank
 }
 
 func newWorks() *works {

@@ -109,9 +109,10 @@ type Backend interface {
 	Free(ctx context.Context, worker int64) error
 
 	// Adopt claims for worker up to max claimed rows of workers that have lost their leases,
-	// and frees the rows that those workers had leased. The rows stay claimed throughout. Adopt
-	// adds 1 to Crashes of each row that it claims.
-	Adopt(ctx context.Context, worker int64, max int) ([]Row, error)
+	// and frees the rows that those workers had leased. The rows stay claimed throughout: see
+	// [Row.AdoptedBy] for their Crashes. Rows of kinds that are not in kinds stay as they are, unless
+	// kinds is empty.
+	Adopt(ctx context.Context, worker int64, kinds []string, max int) ([]Row, error)
 
 	// Claim claims rows for worker, and returns an answer for each. It returns
 	// ErrLeaseLost if the worker's lease has ended. An error of single claims comes with

@@ -77,7 +77,7 @@ func (op *Op) expect(main *Row) error {
 
 // version returns r as a new pending version.
 func (r Row) version(next uint64) Row {
-	r.Generation, r.State, r.Holder, r.Crashes = next, Pending, 0, 0
+	r.Generation, r.State, r.Holder, r.Crashes, r.Tried = next, Pending, 0, 0, false
 	if r.Origin == 0 {
 		r.Origin = next
 	}
@@ -159,7 +159,11 @@ func (op *Op) requeue(main *Row, dead *Dead, next uint64) Change {
 // is the one that the Ref names. busy is whether another row of the key is claimed.
 func (c *Claim) Decide(row *Row, busy bool, worker int64, next uint64) (Change, Answer) {
 	switch {
-	case row == nil || row.State != Pending:
+	case c.Again && row != nil && row.State == Claimed && row.Holder == worker:
+		tried := *row
+		tried.Tried = row.Crashes > 0
+		return Change{Put: []Row{tried}}, Won
+	case row == nil || row.State != Pending || c.Again:
 		return Change{}, Overtaken
 	case busy && c.Busy == Wait:
 		return Change{}, Waits
@@ -205,7 +209,10 @@ func (o *Outcome) Decide(row *Row, worker, now int64, next uint64) (Change, bool
 		return Change{}, false
 	}
 	again := *row
-	again.State, again.Holder = Pending, 0
+	again.State, again.Holder, again.Tried = Pending, 0, false
+	if o.Fate == Release && row.Crashes > 0 {
+		again.State, again.Holder = Claimed, worker
+	}
 	switch o.Fate {
 	case Done:
 		return Change{Delete: []Row{*row}}, true

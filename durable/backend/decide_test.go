@@ -117,8 +117,27 @@ func TestChecksumLeavesOutCrashesAndLast(t *testing.T) {
 }
 
 func TestCrashesOutOfRangeCountAsNone(t *testing.T) {
-	for stored, want := range map[int64]int{0: 0, 5: 5, backend.MaxCrashes: backend.MaxCrashes, backend.MaxCrashes + 1: 0, -1: 0} {
-		t.Run(fmt.Sprint(stored), func(t *testing.T) { require.Equal(t, want, backend.CrashesOf(stored)) })
+	for stored, want := range map[int64]backend.Row{0: {}, 5: {Crashes: 5}, -5: {Crashes: 5, Tried: true}, backend.MaxCrashes: {Crashes: backend.MaxCrashes},
+		-backend.MaxCrashes: {Crashes: backend.MaxCrashes, Tried: true}, backend.MaxCrashes + 1: {}, -backend.MaxCrashes - 1: {}} {
+		t.Run(fmt.Sprint(stored), func(t *testing.T) {
+			var row backend.Row
+			row.Crashes, row.Tried = backend.CrashesOf(stored)
+			require.Equal(t, want, row)
+			if row.Crashes != 0 {
+				require.Equal(t, stored, row.StoredCrashes())
+			}
+		})
+	}
+}
+
+func TestAdoptCountsTheFirstCrashAndTrials(t *testing.T) {
+	for name, c := range map[string]struct{ row, want backend.Row }{
+		"first":   {backend.Row{Holder: 1}, backend.Row{Holder: 2, Crashes: 1}},
+		"waiting": {backend.Row{Holder: 1, Crashes: 1}, backend.Row{Holder: 2, Crashes: 1}},
+		"tried":   {backend.Row{Holder: 1, Crashes: 1, Tried: true}, backend.Row{Holder: 2, Crashes: 2}},
+		"most":    {backend.Row{Crashes: backend.MaxCrashes, Tried: true}, backend.Row{Holder: 2, Crashes: backend.MaxCrashes}},
+	} {
+		t.Run(name, func(t *testing.T) { require.Equal(t, c.want, c.row.AdoptedBy(2)) })
 	}
 }
 

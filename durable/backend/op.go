@@ -49,6 +49,9 @@ type Result struct {
 // Claim asks for a pending row.
 type Claim struct {
 	Ref
+	// Again asks for a row that the worker has claimed by Adopt, in place of a pending one, paused or
+	// not. The row is Tried from then on. The fields below are not set.
+	Again bool
 
 	// Next is the next occurrence of a recurring row. The claimed row is detached, and
 	// Next takes the main slot under a new generation. nil for one-shots, for detached
@@ -86,7 +89,7 @@ type Answer uint8
 const (
 	Overtaken Answer = iota // the row was cancelled, moved, replaced, claimed, or paused meanwhile
 	Won                     // the row is claimed, or skipped as Claim.Skip asked
-	Waits                   // another row of the key is claimed, or about to be; the row stays leased
+	Waits                   // another row of the key is claimed, or about to be; the row stays leased, or claimed with Again
 	Skipped                 // another row of the key is claimed, and Busy is Skip
 )
 
@@ -95,10 +98,12 @@ type Fate uint8
 
 // The fates of a claimed row.
 const (
-	Done    Fate = iota // deletes the row
-	Retry               // makes it pending again with Due, a new generation and Attempt+1
-	Bury                // moves it to the dead letters with Error
-	Release             // makes it pending again unchanged: its attempt does not count
+	Done  Fate = iota // deletes the row
+	Retry             // makes it pending again with Due, a new generation and Attempt+1
+	Bury              // moves it to the dead letters with Error
+	// Release makes it pending again unchanged: its attempt does not count. A row with Crashes stays
+	// claimed, and is not Tried: its handler may have run in a worker that has died.
+	Release
 )
 
 // Outcome ends a claim. Done applies to the row (Key, Generation) in any state;

@@ -32,9 +32,11 @@ type Row struct {
 	Group      string // of the entry, or ""
 	Headers    string // encoded headers, opaque to backends, or ""
 
-	// Crashes is the number of workers that lost their leases while they had claimed this
-	// version.
+	// Crashes counts the workers that lost their leases while they had claimed this version. After
+	// the first of them, only those count that had Tried it.
 	Crashes int
+	// Tried is set in a claimed row with Crashes whose handler its worker was about to call.
+	Tried bool
 
 	// Last is the encoded outcome of the occurrence before, opaque to backends, or "".
 	Last string
@@ -77,17 +79,37 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // MaxCrashes is the largest Crashes of a row.
 const MaxCrashes = math.MaxInt16
 
-// CrashesOf returns the Crashes for a stored number, or 0 for a number out of range. No checksum
+// CrashesOf returns Crashes and Tried for a stored number, or 0 for a number out of range. No checksum
 // covers it: a damaged number must not make an intact row a dead letter.
-func CrashesOf(stored int64) int {
-	if stored < 0 || stored > MaxCrashes {
-		return 0
+func CrashesOf(stored int64) (crashes int, tried bool) {
+	switch {
+	case stored < -MaxCrashes || stored > MaxCrashes:
+		return 0, false
+	case stored < 0:
+		return int(-stored), true
 	}
-	return int(stored)
+	return int(stored), false
+}
+
+// StoredCrashes returns the number that stands for Crashes and Tried: it is negative if Tried is set.
+func (r *Row) StoredCrashes() int64 {
+	if r.Tried {
+		return -int64(r.Crashes)
+	}
+	return int64(r.Crashes)
+}
+
+// AdoptedBy returns the claimed row r as Adopt stores it.
+func (r Row) AdoptedBy(worker int64) Row {
+	if r.Crashes == 0 || r.Tried {
+		r.Crashes = min(r.Crashes+1, MaxCrashes)
+	}
+	r.Holder, r.Tried = worker, false
+	return r
 }
 
 // Checksum returns the checksum of r. Backends store it with the row. It covers every field
-// except State, Holder, Detached, Crashes, and Last: these change without a new version.
+// except State, Holder, Detached, Crashes, Tried, and Last: these change without a new version.
 // Releases before Group and Headers read a row that has either as damaged. Other rows have the
 // checksum of those releases.
 func (r *Row) Checksum() uint32 {

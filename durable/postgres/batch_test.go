@@ -87,7 +87,7 @@ func TestRejectedRowHidesNoOther(t *testing.T) {
 				WHEN (OLD.key IN ('k1', 'k7', 'l0', 'l8')) EXECUTE FUNCTION %[1]s.fail()`, schema, code))
 			require.NoError(t, err)
 			w = register(t, b)
-			adopted, err := b.Adopt(ctx, w, 100)
+			adopted, err := b.Adopt(ctx, w, nil, 100)
 			require.Len(t, adopted, len(rows)-2+1)
 			if code == "XX001" {
 				require.ErrorIs(t, err, backend.ErrDamaged)
@@ -246,7 +246,7 @@ func TestRejectedOutcomeIsTriedOnceMoreAtTheEnd(t *testing.T) {
 	require.NoError(t, err)
 	_, err = b.Heartbeat(ctx, w, 0)
 	require.NoError(t, err)
-	again, err := b.Adopt(ctx, register(t, b), 10)
+	again, err := b.Adopt(ctx, register(t, b), nil, 10)
 	require.NoError(t, err)
 	require.Len(t, again, 1)
 	require.Equal(t, "k1", again[0].Key)

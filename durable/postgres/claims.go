@@ -17,11 +17,15 @@ type claims struct{ *leases }
 // its lease is returned after a pause.
 func (l claims) Claim(ctx context.Context, worker int64, claims []backend.Claim) ([]backend.Answer, error) {
 	c := claiming{leases: l.leases, worker: worker, claims: claims, answers: make([]backend.Answer, len(claims))}
-	simple, others := divide(claims)
+	simple, again, others := divide(claims)
+	for _, i := range again {
+		c.answers[i] = backend.Waits // unless the database answers: the row stays claimed
+	}
 	err := inHalves(ctx, simple, func(at []int) error { return c.run(ctx, at, c.simple) }, c.reject)
 	if err != nil && !slices.Contains(c.answers, backend.Won) {
 		return nil, err
 	}
+	err = errors.Join(err, inHalves(ctx, again, func(at []int) error { return c.run(ctx, at, c.again) }, c.reject))
 	c.failed = errors.Join(c.failed, err)
 	for n := 0; len(others) > 0; others = others[n:] {
 		n = sharing(claims, others)
@@ -38,9 +42,9 @@ func (l claims) Claim(ctx context.Context, worker int64, claims []backend.Claim)
 	return c.answers, c.failed
 }
 
-// divide returns the positions of claims that one statement makes, and of the others. A row is claimed
-// once. All claims of a key on which another row may have an effect are among the others, in order.
-func divide(claims []backend.Claim) (simple, others []int) {
+// divide returns the positions of claims that one statement makes, of claims with Again, and of the others. A
+// row is claimed once. All claims of a key on which another row may have an effect are among the others, in order.
+func divide(claims []backend.Claim) (simple, again, others []int) {
 	ordered := make(map[string]struct{})
 	for i := range claims {
 		if claims[i].Busy != backend.Ignore {
@@ -51,17 +55,19 @@ func divide(claims []backend.Claim) (simple, others []int) {
 	for i := range claims {
 		c := &claims[i]
 		_, wait := ordered[c.Key]
-		if _, again := known[c.Ref]; again && !wait {
+		if _, twice := known[c.Ref]; twice && !wait {
 			continue
 		}
 		known[c.Ref] = struct{}{}
-		if !wait && c.Next == nil && !c.Skip && c.Due == 0 {
+		if c.Again {
+			again = append(again, i)
+		} else if !wait && c.Next == nil && !c.Skip && c.Due == 0 {
 			simple = append(simple, i)
 		} else {
 			others = append(others, i)
 		}
 	}
-	return simple, others
+	return simple, again, others
 }
 
 // sharing returns the number of claims at positions, from the first on, that share a transaction: it
@@ -132,6 +138,21 @@ func (c *claiming) simple(ctx context.Context, t *txn, _ []int, r refs) error {
 	err := t.write(ctx, query(scanPositions(won), claimSQL, r.key, r.generation, c.worker))
 	for n := range won {
 		c.some[n] = answer(won[n])
+	}
+	return err
+}
+
+// again claims rows again. A row that another transaction has locked waits.
+func (c *claiming) again(ctx context.Context, t *txn, _ []int, r refs) error {
+	own, won := make([]bool, len(c.some)), make([]bool, len(c.some))
+	err := t.run(ctx, query(scanPositions(own), ownSQL, r.key, r.generation, c.worker))
+	if err == nil {
+		err = t.write(ctx, query(scanPositions(won), claimAgainSQL, r.key, r.generation, c.worker))
+	}
+	for n := range won {
+		if c.some[n] = answer(won[n]); own[n] && !won[n] {
+			c.some[n] = backend.Waits
+		}
 	}
 	return err
 }

@@ -40,7 +40,7 @@ func TestDamagedClaimOfAnEndedWorkerIsPendingAgain(t *testing.T) {
 	require.NoError(t, err)
 	_, err = b.Heartbeat(ctx, w, 0)
 	require.NoError(t, err)
-	adopted, err := b.Adopt(ctx, register(t, b), 9)
+	adopted, err := b.Adopt(ctx, register(t, b), nil, 9)
 	require.ErrorIs(t, err, backend.ErrDamaged)
 	require.Len(t, adopted, 1)
 	require.Equal(t, rows[0].Ref(), adopted[0].Ref())

@@ -124,7 +124,7 @@ func TestFreedRowsAreAnnounced(t *testing.T) {
 		"Adopt": func(worker int64) error {
 			_, err := pool.Exec(ctx, "UPDATE freed.worker SET until = 0 WHERE id = $1", worker)
 			require.NoError(t, err)
-			_, err = b.Adopt(ctx, register(t, b), 9)
+			_, err = b.Adopt(ctx, register(t, b), nil, 9)
 			return err
 		},
 	} {
@@ -152,7 +152,7 @@ func TestManyLeasedRowsAreFreed(t *testing.T) {
 		"Adopt": func(ctx context.Context, worker int64) error {
 			_, err := pool.Exec(ctx, "UPDATE burst.worker SET until = 0 WHERE id = $1", worker)
 			require.NoError(t, err)
-			_, err = b.Adopt(ctx, register(t, b), 9)
+			_, err = b.Adopt(ctx, register(t, b), nil, 9)
 			return err
 		},
 	} {

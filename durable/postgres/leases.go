@@ -158,12 +158,16 @@ func (l *leases) free(ctx context.Context, worker int64) (all int, err error) {
 }
 
 // Adopt implements [backend.Backend].
-func (l *leases) Adopt(ctx context.Context, worker int64, most int) ([]backend.Row, error) {
+func (l *leases) Adopt(ctx context.Context, worker int64, kinds []string, most int) ([]backend.Row, error) {
 	var ended []int64
 	err := l.asWorker(ctx, worker, true, func(ctx context.Context, t *txn) error {
 		ended = nil
 		return t.run(ctx, query(each(&ended), endedWorkersSQL))
 	})
+	ofKinds := [][]byte{}
+	for _, kind := range kinds {
+		ofKinds = append(ofKinds, []byte(kind))
+	}
 	var all []backend.Row
 	var damaged, rejected error // single rows
 	freed := 0
@@ -173,7 +177,7 @@ func (l *leases) Adopt(ctx context.Context, worker int64, most int) ([]backend.R
 		}
 		n, notFreed := l.free(ctx, from)
 		freed += n
-		rows, notTaken := l.take(ctx, worker, most-len(all), adoptSQL, from)
+		rows, notTaken := l.take(ctx, worker, most-len(all), adoptSQL, from, ofKinds)
 		all = append(all, rows...)
 		for _, e := range []error{notFreed, notTaken} {
 			switch {

@@ -100,7 +100,7 @@ func workBesideOlder(t *testing.T, version int) {
 	require.Len(t, limited.Limits, 1)
 	require.Zero(t, limited.Unaware, "the limit does not wait for a worker of the older release")
 	worker := register(t, b)
-	rows, err := b.Adopt(ctx, worker, 10)
+	rows, err := b.Adopt(ctx, worker, nil, 10)
 	require.NoError(t, err)
 	require.Len(t, rows, 1)
 	require.Equal(t, 1, rows[0].Crashes)

@@ -54,7 +54,7 @@ func TestRejectedRowKeepsNoOtherRowOfAnEndedWorker(t *testing.T) {
 	_, err = b.Heartbeat(ctx, w, 0)
 	require.NoError(t, err)
 	other := register(t, b)
-	_, err = b.Adopt(ctx, other, 10)
+	_, err = b.Adopt(ctx, other, nil, 10)
 	require.Error(t, err)
 	require.Len(t, lease(t, b, other, due), 1)
 }

@@ -52,7 +52,7 @@ func (c *columns) add(r *backend.Row) {
 	c.every = append(c.every, []byte(r.Every))
 	c.schedule = append(c.schedule, []byte(r.Schedule))
 	c.payload = append(c.payload, append([]byte{}, r.Payload...)) // a nil slice would be NULL
-	c.crashes = append(c.crashes, int64(r.Crashes))
+	c.crashes = append(c.crashes, r.StoredCrashes())
 	c.group = append(c.group, []byte(r.Group))
 	c.headers = append(c.headers, []byte(r.Headers))
 	c.last = append(c.last, []byte(r.Last))
@@ -77,7 +77,8 @@ func scanRow(scan scanner, more ...any) (backend.Row, error) {
 		return r, err
 	}
 	r.Key, r.Every, r.Schedule = string(key), string(every), string(schedule)
-	r.Group, r.Headers, r.Last, r.Crashes = string(group), string(headers), string(last), backend.CrashesOf(crashes)
+	r.Group, r.Headers, r.Last = string(group), string(headers), string(last)
+	r.Crashes, r.Tried = backend.CrashesOf(crashes)
 	if len(payload) > 0 { // as the other backends return an empty one
 		r.Payload = payload
 	}

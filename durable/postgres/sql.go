@@ -193,8 +193,8 @@ const (
 			CASE WHEN e.due <= {clock} AND e.every = '' AND e.not_after = 0 AND e.crashes = 0 AND NOT $14 THEN 1 ELSE 0 END)
 		FROM l WHERE e.key = l.key AND e.slot = l.slot AND e.holder = 0 RETURNING {e.cols}`
 	adoptSQL = `WITH f AS (SELECT key, slot, octet_length(payload) AS size FROM {s}.entry e WHERE holder = $5 AND holder <> 0 AND state = 1 AND NOT {paused}
-			LIMIT $2 OFFSET $3 FOR UPDATE OF e SKIP LOCKED), {budget}
-		UPDATE {s}.entry e SET (holder, crashes) = ROW($1, least(e.crashes + 1, 32767)) FROM l
+				AND (cardinality($6::bytea[]) = 0 OR {kind} = ANY($6)) LIMIT $2 OFFSET $3 FOR UPDATE OF e SKIP LOCKED), {budget}
+		UPDATE {s}.entry e SET (holder, crashes) = ROW($1, CASE WHEN e.crashes > 0 THEN e.crashes ELSE least(1 - e.crashes, 32767) END) FROM l
 		WHERE e.key = l.key AND e.slot = l.slot AND e.holder = $5 AND e.state = 1 RETURNING {e.cols}`
 	freeSQL = `WITH l AS (SELECT key, slot FROM {s}.entry WHERE holder = $1 AND holder <> 0 AND state = 0
 			LIMIT $2 OFFSET $3 FOR UPDATE SKIP LOCKED)
@@ -212,6 +212,11 @@ const (
 			WHERE e.state = 0 AND NOT {paused} ORDER BY e.key, e.slot FOR UPDATE OF e SKIP LOCKED)
 		UPDATE {s}.entry e SET (state, holder) = ROW(1, $3) FROM l
 		WHERE e.key = l.key AND e.slot = l.slot AND e.state = 0 RETURNING l.n`
+	claimAgainSQL = `WITH l AS (SELECT e.key, e.slot, r.n FROM {named}
+			WHERE e.state = 1 AND e.holder = $3 ORDER BY e.key, e.slot FOR UPDATE OF e SKIP LOCKED)
+		UPDATE {s}.entry e SET crashes = -abs(e.crashes) FROM l
+		WHERE e.key = l.key AND e.slot = l.slot AND e.state = 1 AND e.holder = $3 RETURNING l.n`
+	ownSQL  = `SELECT r.n FROM {named} WHERE e.state = 1 AND e.holder = $3`
 	doneSQL = `WITH l AS (SELECT e.key, e.slot, r.n FROM {named} ORDER BY e.key, e.slot FOR UPDATE OF e SKIP LOCKED)
 		DELETE FROM {s}.entry e USING l WHERE e.key = l.key AND e.slot = l.slot RETURNING l.n`
 
@@ -268,7 +273,7 @@ var statements = []string{
 	getSQL, pageSQL, deadPageSQL, registerSQL, renewSQL, endLeaseSQL, forgetSQL,
 	sharePausesSQL, lockPausesSQL, pauseSQL, resumeSQL, pausesSQL, lockVersionSQL, setLimitSQL, removeLimitSQL, removePermitsSQL, versionSQL, unawareSQL, limitsSQL,
 	awareSQL, lockLimitsSQL, endPermitsSQL, permitsSQL, putPermitsSQL, putBusySQL, presentSQL, endedWorkersSQL, leaseSQL, leaseKindsSQL, adoptSQL, freeSQL, unleaseSQL, unclaimSQL,
-	claimSQL, doneSQL, lastSQL, pausedRowsSQL, lockClaimsSQL, claimedSQL, lockNamedSQL, ownedSQL, heldSQL, existingSQL, countsSQL,
+	claimSQL, claimAgainSQL, ownSQL, doneSQL, lastSQL, pausedRowsSQL, lockClaimsSQL, claimedSQL, lockNamedSQL, ownedSQL, heldSQL, existingSQL, countsSQL,
 	countDueSQL, sizeSQL, echoSQL, notifySQL, notifyNearSQL,
 	visibleSQL, identify,
 }

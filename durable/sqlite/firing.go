@@ -92,8 +92,8 @@ func (q *query) intact(n int) (rows []backend.Row, damaged, err error) {
 func (b *sqliteBackend) Free(context.Context, int64) error { return nil }
 
 // Adopt implements backend.Backend.
-func (b *sqliteBackend) Adopt(ctx context.Context, worker int64, n int) ([]backend.Row, error) {
-	rows, damaged, err := b.adopt(ctx, worker, n)
+func (b *sqliteBackend) Adopt(ctx context.Context, worker int64, kinds []string, n int) ([]backend.Row, error) {
+	rows, damaged, err := b.adopt(ctx, worker, kinds, n)
 	if err != nil {
 		return nil, unreadable(err)
 	}
@@ -103,7 +103,7 @@ func (b *sqliteBackend) Adopt(ctx context.Context, worker int64, n int) ([]backe
 // adopt returns the adopted rows, and the damage of others. It looks for the rows before the
 // transaction: a store with a backlog has many rows to look at, and the lock of the file would
 // keep the leases of others from being renewed.
-func (b *sqliteBackend) adopt(ctx context.Context, worker int64, n int) (_ []backend.Row, damaged, err error) {
+func (b *sqliteBackend) adopt(ctx context.Context, worker int64, kinds []string, n int) (_ []backend.Row, damaged, err error) {
 	var gone []int64
 	err = b.read(ctx, func(c *conn) error {
 		gone, err = c.gone(&b.held)
@@ -119,7 +119,7 @@ func (b *sqliteBackend) adopt(ctx context.Context, worker int64, n int) (_ []bac
 	var found []backend.Row
 	var all bool
 	err = b.read(ctx, func(c *conn) error {
-		found, all, damaged, err = c.claimedBy(gone, n)
+		found, all, damaged, err = c.claimedBy(gone, kinds, n)
 		return err
 	})
 	if err != nil {
@@ -160,15 +160,15 @@ func (t *txn) adopt(worker int64, gone []int64, found []backend.Row, all bool) (
 				continue
 			}
 		}
-		crashes := min(r.Crashes+1, backend.MaxCrashes)
+		adopted := r.AdoptedBy(worker)
 		// A Set may have moved the row aside since.
 		changed, err := t.c.query("UPDATE hwt_entries SET holder = ?3, crashes = ?5, sum = " + marked + " WHERE key = ?1 AND slot IN (0, ?2) AND gen = ?2 AND holder = ?4").
-			blob(r.Key).int(int64(r.Generation)).int(worker).int(r.Holder).int(int64(crashes)).exec()
+			blob(r.Key).int(int64(r.Generation)).int(worker).int(r.Holder).int(adopted.StoredCrashes()).exec()
 		if err != nil {
 			return nil, err
 		}
-		if r.Holder, r.Crashes = worker, crashes; changed > 0 { // it is neither done nor adopted by another worker
-			rows = append(rows, r)
+		if changed > 0 { // it is neither done nor adopted by another worker
+			rows = append(rows, adopted)
 		}
 	}
 	for i := 0; all && i < len(gone); i++ {
@@ -191,10 +191,10 @@ func (c *conn) gone(held *lockTimes) (workers []int64, err error) {
 	return workers, err
 }
 
-// claimedBy returns up to n intact rows that workers have claimed and that are not paused, whether
+// claimedBy returns up to n intact rows of kinds that workers have claimed and that are not paused, whether
 // these are all, and the damage of others. Payloads of BatchBytes end the search early. It reads up to the last claimed row,
 // in the order of due times.
-func (c *conn) claimedBy(workers []int64, n int) (found []backend.Row, all bool, damaged, err error) {
+func (c *conn) claimedBy(workers []int64, kinds []string, n int) (found []backend.Row, all bool, damaged, err error) {
 	stopped, err := pauses(c)
 	if err != nil {
 		return nil, false, nil, err
@@ -214,7 +214,8 @@ func (c *conn) claimedBy(workers []int64, n int) (found []backend.Row, all bool,
 			damaged, all = errors.Join(damaged, err), false
 			return nil
 		}
-		if slices.ContainsFunc(stopped, func(p backend.Pause) bool { return p.Has(&r) }) {
+		if len(kinds) > 0 && !slices.Contains(kinds, backend.KindOf(r.Key)) ||
+			slices.ContainsFunc(stopped, func(p backend.Pause) bool { return p.Has(&r) }) {
 			all = false
 			return nil
 		}
@@ -251,12 +252,12 @@ func (t *txn) claim(worker int64, claim *backend.Claim) (backend.Answer, error) 
 			return backend.Overtaken, err
 		}
 	}
-	if t.s.pauses > 0 {
+	if t.s.pauses > 0 && !claim.Again {
 		if waits, err := isPaused(t.c, claim.Ref); waits || err != nil {
 			return backend.Overtaken, err
 		}
 	}
-	if claim.Next == nil && !claim.Skip && claim.Due == 0 && busy == 0 {
+	if claim.Next == nil && !claim.Skip && claim.Due == 0 && busy == 0 && !claim.Again {
 		// The hot path: one statement instead of Decide.
 		n, err := t.atRef(claimRow, claim.Ref, worker)
 		t.s.pending -= n

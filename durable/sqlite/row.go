@@ -42,7 +42,8 @@ func scan(q *query) (r backend.Row, err error) {
 	r.Origin = cmp.Or(uint64(s.ColumnInt64(10)), r.Generation)
 	if s.ColumnInt64(13) != 0 {
 		r.Group, r.Headers = string(s.ColumnRawBlob(14)), string(s.ColumnRawBlob(15))
-		r.Crashes, r.Last = backend.CrashesOf(s.ColumnInt64(16)), string(s.ColumnRawBlob(17))
+		r.Last = string(s.ColumnRawBlob(17))
+		r.Crashes, r.Tried = backend.CrashesOf(s.ColumnInt64(16))
 	}
 	sum := s.ColumnInt64(5)
 	if sum>>32 != 0 { // also if the holder is damaged
@@ -97,7 +98,7 @@ func bindRare(q *query, r *backend.Row) *query {
 	if q.blob(r.Group).blob(r.Headers); r.Crashes == 0 {
 		return q.bytes(nil).blob(r.Last)
 	}
-	return q.int(int64(r.Crashes)).blob(r.Last)
+	return q.int(r.StoredCrashes()).blob(r.Last)
 }
 
 // deadColumns are those that scanDead reads: in the order of columns, with whether the row

@@ -181,7 +181,7 @@ func TestAdoptFindsClaimsThatAreDueLater(t *testing.T) {
 	require.Equal(t, []backend.Answer{backend.Won}, won)
 	_, err = b.Heartbeat(ctx, gone, 0)
 	require.NoError(t, err)
-	rows, err := b.Adopt(ctx, heir, 10)
+	rows, err := b.Adopt(ctx, heir, nil, 10)
 	require.NoError(t, err)
 	require.Len(t, rows, 1)
 	require.Equal(t, "later", rows[0].Key)
@@ -231,7 +231,7 @@ func TestAdoptInParts(t *testing.T) {
 		require.NoError(t, err)
 	}
 	for _, want := range []int{2, 2, 1, 0} {
-		rows, err := b.Adopt(ctx, heir, 2)
+		rows, err := b.Adopt(ctx, heir, nil, 2)
 		require.NoError(t, err)
 		require.Len(t, rows, want)
 	}

@@ -40,6 +40,8 @@ func Run(t *testing.T, open func(t testing.TB) backend.Backend) {
 		{"FreedRowsAreLeasedAgain", testFree},
 		{"ClaimedRowsAreAdoptedOnce", testAdopt},
 		{"CrashesCountUntilTheNextVersion", testCrashes},
+		{"OnlyTriedSuspectsCountACrash", testTrials},
+		{"RowsOfOtherKindsAreNotAdopted", testAdoptKinds},
 		{"OneClaimWins", testOneClaimWins},
 		{"ClaimedRowMakesClaimsWaitOrSkip", testBusy},
 		{"SerialKeysHaveOneClaim", testSerial},

@@ -109,7 +109,7 @@ func testEndedLease(t *testing.T, b backend.Backend) {
 	fails(t, "Lease after the lease", err, backend.ErrLeaseLost)
 	_, err = b.Claim(t.Context(), worker, []backend.Claim{{Ref: ref}})
 	fails(t, "Claim after the lease", err, backend.ErrLeaseLost)
-	_, err = b.Adopt(t.Context(), worker, 9)
+	_, err = b.Adopt(t.Context(), worker, nil, 9)
 	fails(t, "Adopt after the lease", err, backend.ErrLeaseLost)
 }
 
@@ -134,12 +134,12 @@ func testAdopt(t *testing.T, b backend.Backend) {
 		claims = append(claims, backend.Claim{Ref: apply(t, b, set(fmt.Sprint("k", i), 1)).Row.Ref()})
 	}
 	must(b.Claim(ctx, dying, claims))(t)
-	equal(t, "adopted from the living", len(must(b.Adopt(ctx, heir, 9))(t)), 0)
+	equal(t, "adopted from the living", len(must(b.Adopt(ctx, heir, nil, 9))(t)), 0)
 	must(b.Heartbeat(ctx, dying, 0))(t)
 	equal(t, "cancel of a claimed row", apply(t, b, backend.Op{Kind: backend.Cancel, Row: backend.Row{Key: "k0"}}).Err, backend.ErrFired)
 	var adopted []backend.Row
 	for i, worker := range []int64{heir, other, heir, other} {
-		rows := must(b.Adopt(ctx, worker, 2))(t)
+		rows := must(b.Adopt(ctx, worker, nil, 2))(t)
 		for _, r := range rows {
 			equal(t, "state, holder, crashes", []any{r.State, r.Holder, r.Crashes}, []any{backend.Claimed, worker, 1})
 		}
@@ -164,7 +164,7 @@ func testCrashes(t *testing.T, b backend.Backend) {
 		claim(t, b, dying, "k")
 		must(b.Heartbeat(ctx, dying, 0))(t)
 		worker = join(t, b)
-		rows := must(b.Adopt(ctx, worker, 9))(t)
+		rows := must(b.Adopt(ctx, worker, nil, 9))(t)
 		equal(t, "adopted", len(rows), 1)
 		equal(t, "crashes", rows[0].Crashes, want)
 		return worker, rows[0].Ref()
@@ -175,11 +175,9 @@ func testCrashes(t *testing.T, b backend.Backend) {
 		equal(t, "crashes", must(b.Get(ctx, "k"))(t).Crashes, want)
 	}
 	worker, ref := crash(1)
-	end(worker, ref, backend.Release, 1)
-	worker, ref = crash(2)
 	end(worker, ref, backend.Retry, 0)
 	worker, ref = crash(1)
-	end(worker, ref, backend.Release, 1)
+	end(worker, ref, backend.Retry, 0)
 	moved := apply(t, b, backend.Op{Kind: backend.Move, Row: backend.Row{Key: "k", Due: due}})
 	equal(t, "crashes after Move", moved.Row.Crashes, 0)
 	equal(t, "stored crashes after Move", must(b.Get(ctx, "k"))(t).Crashes, 0)

@@ -66,10 +66,10 @@ func testPausedCrash(t *testing.T, b backend.Backend) {
 	claim(t, b, dying, "b")
 	must(b.Heartbeat(ctx, dying, 0))(t)
 	equal(t, "error", b.Pause(ctx, backend.Pause{Scope: backend.Scope{Prefix: "a"}}), nil)
-	equal(t, "adopted during the pause", keys(must(b.Adopt(ctx, heir, 1))(t)), "[b]")
-	equal(t, "adopted then", len(must(b.Adopt(ctx, heir, 9))(t)), 0)
+	equal(t, "adopted during the pause", keys(must(b.Adopt(ctx, heir, nil, 1))(t)), "[b]")
+	equal(t, "adopted then", len(must(b.Adopt(ctx, heir, nil, 9))(t)), 0)
 	equal(t, "error", b.Resume(ctx, backend.Scope{Prefix: "a"}), nil)
-	equal(t, "adopted after the pause", keys(must(b.Adopt(ctx, heir, 9))(t)), "[a]")
+	equal(t, "adopted after the pause", keys(must(b.Adopt(ctx, heir, nil, 9))(t)), "[a]")
 }
 
 // testPausedStats counts rows without the paused ones.

@@ -319,7 +319,7 @@ func inLane(r *backend.Row, lane *backend.Lane) bool {
 func (m *DB) Free(context.Context, int64) error { return nil }
 
 // Adopt implements backend.Backend.
-func (m *DB) Adopt(ctx context.Context, worker int64, n int) ([]backend.Row, error) {
+func (m *DB) Adopt(ctx context.Context, worker int64, kinds []string, n int) ([]backend.Row, error) {
 	if err := m.write(ctx); err != nil {
 		return nil, err
 	}
@@ -328,11 +328,11 @@ func (m *DB) Adopt(ctx context.Context, worker int64, n int) ([]backend.Row, err
 		return nil, backend.ErrLeaseLost
 	}
 	rows := first(m.all(ByDue, func(r *backend.Row) bool {
-		return r.State == backend.Claimed && !m.alive(r.Holder) && !m.paused(r)
+		return r.State == backend.Claimed && !m.alive(r.Holder) && !m.paused(r) &&
+			(len(kinds) == 0 || slices.Contains(kinds, backend.KindOf(r.Key)))
 	}), n)
 	for i := range rows {
-		rows[i].Holder = worker
-		rows[i].Crashes = min(rows[i].Crashes+1, backend.MaxCrashes)
+		rows[i] = rows[i].AdoptedBy(worker)
 		m.store(rows[i].Key, backend.Change{Put: rows[i : i+1]})
 	}
 	return rows, nil
@@ -362,7 +362,7 @@ func (m *DB) Claim(ctx context.Context, worker int64, claims []backend.Claim) ([
 		c := &claims[i]
 		busy := slices.ContainsFunc(m.rows[c.Key], func(r backend.Row) bool { return r.State == backend.Claimed && r.Generation != c.Generation })
 		row := m.find(c.Ref)
-		if row != nil && m.paused(row) {
+		if row != nil && !c.Again && m.paused(row) {
 			continue
 		}
 		var change backend.Change

@@ -10,7 +10,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	proc.Run(map[string]proc.Role{"clock": runClock, "check": proc.Of(Run)})
+	proc.Run(map[string]proc.Role{"clock": runClock, "check": proc.Of(Run), "killer": proc.Of(runKiller)})
 	os.Exit(m.Run())
 }
 
