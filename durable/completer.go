@@ -33,11 +33,6 @@ func newCompleter(w common) *completer {
 // finish takes a row over, with the outcome of its claim.
 func (c *completer) finish(h *flight, outcome backend.Outcome) {
 	outcome.Ref = h.row.Ref()
-	if h.row.Every != "" && h.began != 0 && outcome.Fate != backend.Release {
-		run := Run{time.Unix(0, h.row.Due), time.Unix(0, h.began), time.Duration(c.clock.nanos() - h.began), h.row.Attempt,
-			outcomes[outcome.Fate], outcome.Error}
-		outcome.Last, outcome.Every = run.encode(), h.row.Every
-	}
 	h.outcome = outcome
 	c.mu.Lock()
 	defer c.mu.Unlock()

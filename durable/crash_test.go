@@ -52,27 +52,27 @@ func (f *fixture) blast(culprits func(key string) bool, options durable.WorkOpti
 		}()
 	}
 	time.Sleep(30 * time.Second)
-	for _, method := range workMethods {
-		f.b.set(method, nil)
-	}
 	cancel()
 	for range works {
 		assert.NoError(f.t, <-ended)
+	}
+	for _, method := range workMethods {
+		f.b.set(method, nil)
 	}
 }
 
 func TestEntryThatKillsItsWorkerIsGivenUp(t *testing.T) {
 	for _, c := range []struct {
-		marks           bool
-		culprits, works int
-		most, fires     int // MaxCrashes, and firings of a neighbor
-		runs, neighbors int
+		marks                 bool
+		culprits, works, held int // held is MaxHeld
+		most, fires           int // MaxCrashes, and firings of a neighbor
+		runs, neighbors       int
 	}{
-		{false, 1, 1, 5, 3, 5, 200},
-		{true, 1, 1, 5, 3, 5, 200},
-		{false, 1, 2, 5, 3, 5, 200}, // two Works in the process
-		{false, 2, 1, 5, 3, 10, 200},
-		{false, 1, 1, 2, 2, 2, 20}, // neighbors are tried alone
+		{false, 1, 1, 0, 5, 3, 5, 200},
+		{true, 1, 1, 0, 5, 3, 5, 200},
+		{false, 2, 1, 0, 5, 3, 10, 200},
+		{false, 1, 1, 0, 2, 2, 2, 20}, // neighbors are tried alone
+		{false, 1, 2, 4, 2, 2, 2, 3},  // two Works of the process share the suspects
 	} {
 		t.Run(fmt.Sprintf("%+v", c), func(t *testing.T) {
 			inBubble(t, func(f *fixture) {
@@ -91,7 +91,7 @@ func TestEntryThatKillsItsWorkerIsGivenUp(t *testing.T) {
 				kills := 0
 				for ; len(f.dead()) < c.culprits; kills++ {
 					require.Less(t, kills, 2*c.runs)
-					f.blast(func(key string) bool { return culprits[key] }, durable.WorkOptions{MaxCrashes: c.most}, c.works)
+					f.blast(func(key string) bool { return culprits[key] }, durable.WorkOptions{MaxCrashes: c.most, MaxHeld: c.held}, c.works)
 					clear(f.b.leased)
 				}
 				for _, letter := range f.dead() {

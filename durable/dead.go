@@ -44,13 +44,7 @@ func deadLetter(d *backend.Dead) (DeadLetter, error) {
 	if err != nil {
 		return DeadLetter{Entry: Entry{Key: d.Key, Generation: d.Generation}}, err
 	}
-	letter := DeadLetter{Entry: e, ID: firingID(&d.Row), Error: d.Error, GivenUp: time.Unix(0, d.GivenUp).UTC()}
-	if d.Error == errTooLate.Error() {
-		letter.Reason = Expired
-	} else if strings.HasPrefix(d.Error, errCrashed.Error()) {
-		letter.Reason = Crashed
-	}
-	return letter, nil
+	return DeadLetter{Entry: e, ID: firingID(&d.Row), Reason: reasonOf(d.Error), Error: d.Error, GivenUp: time.Unix(0, d.GivenUp).UTC()}, nil
 }
 
 // Letters selects dead letters: those that meet each condition that is set. A selection without

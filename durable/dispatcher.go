@@ -50,13 +50,9 @@ const overdueAhead = 8
 // room returns the number of overdue rows to claim now.
 func (d *dispatcher) room() int { return max(0, overdueAhead*len(d.callers)-d.queue.len()) }
 
-// await puts a claimed row into the queue when it is due, unless it has crashed too often. If the
+// await puts a claimed row into the queue when it is due. If the
 // clock was set back far, the row goes back to the database.
 func (d *dispatcher) await(h *flight) {
-	if h.crashed() {
-		d.giveUp(h, fmt.Errorf("%w: %d", errCrashed, h.row.Crashes))
-		return
-	}
 	wait := d.untilDue(&h.row)
 	if wait > d.limits.Lead && h.row.Crashes == 0 {
 		d.completer.release(h)
@@ -117,7 +113,11 @@ func (d *dispatcher) fire(h *flight, c *caller) {
 		d.await(h)
 		return
 	}
-	if h.row.NotAfter != 0 && h.row.Due+int64(late) > h.row.NotAfter {
+	switch {
+	case h.crashed():
+		d.giveUp(h, fmt.Errorf("%w: %d", errCrashed, h.row.Crashes))
+		return
+	case h.row.NotAfter != 0 && h.row.Due+int64(late) > h.row.NotAfter:
 		d.giveUp(h, errTooLate)
 		return
 	}
@@ -146,15 +146,15 @@ func (d *dispatcher) call(term context.Context, h *flight, c *caller, f Firing) 
 	var fate backend.Fate
 	var wait time.Duration
 	err, judged := errGoexit, false
+	c.begun.Store(time.Now().UnixNano())
+	defer c.begun.Store(0)
+	h.began = d.clock.nanos()
 	defer func() {
 		if err != nil && !judged {
 			fate, wait = d.kind.options.judge(h.row.Attempt, errGoexit, false)
 		}
 		d.returned(h, err, fate, wait)
 	}()
-	c.begun.Store(time.Now().UnixNano())
-	h.began = d.clock.nanos()
-	defer c.begun.Store(0)
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("durable: the handler panicked: %v", p)
@@ -194,7 +194,7 @@ var errGoexit = fmt.Errorf("durable: the handler ended its goroutine")
 func (d *dispatcher) returned(h *flight, err error, fate backend.Fate, wait time.Duration) {
 	if err == nil {
 		d.kind.counts.succeeded.Add(1)
-		d.completer.finish(h, backend.Outcome{Fate: backend.Done})
+		d.finish(h, backend.Outcome{Fate: backend.Done})
 		return
 	}
 	due := d.clock.nanos()
@@ -203,7 +203,45 @@ func (d *dispatcher) returned(h *flight, err error, fate backend.Fate, wait time
 		d.giveUp(h, err)
 		return
 	}
-	d.completer.finish(h, backend.Outcome{Fate: fate, Due: due, Error: errorText(err)})
+	d.finish(h, backend.Outcome{Fate: fate, Due: due, Error: errorText(err)})
+}
+
+// runOf returns the run of a row that ends with an outcome at a time.
+func runOf(h *flight, o *backend.Outcome, now int64) Run {
+	run := Run{Due: time.Unix(0, h.row.Due).UTC(), Attempt: h.row.Attempt, Outcome: outcomes[o.Fate], Error: o.Error}
+	if h.began != 0 {
+		run.Began, run.Took = time.Unix(0, h.began).UTC(), time.Duration(now-h.began)
+	}
+	return run
+}
+
+// finish passes on a row with the outcome of its claim, after OnOutcome.
+func (d *dispatcher) finish(h *flight, o backend.Outcome) {
+	if o.Fate == backend.Release {
+		d.completer.finish(h, o)
+		return
+	}
+	run := runOf(h, &o, d.clock.nanos())
+	if h.row.Every != "" && h.began != 0 {
+		o.Last, o.Every = run.encode(), h.row.Every
+	}
+	defer d.completer.finish(h, o) // even if OnOutcome ends its goroutine
+	d.tell(h, run)
+}
+
+// tell calls OnOutcome, if there is one.
+func (d *dispatcher) tell(h *flight, run Run) {
+	if d.kind.options.OnOutcome == nil {
+		return
+	}
+	entry, _ := entryOf(&h.row) // which has at least the key
+	e := Ended{entry, firingID(&h.row), run}
+	defer func() {
+		if p := recover(); p != nil {
+			d.options.Logger.Error("durable: OnOutcome panicked", "id", e.ID, "panic", p, "stack", string(debug.Stack()))
+		}
+	}()
+	d.kind.options.OnOutcome(d.lease.callContext(), e)
 }
 
 // maxErrorSize is the number of bytes that are stored of an error's text.
@@ -217,5 +255,5 @@ func errorText(err error) string {
 
 // giveUp makes a row a dead letter.
 func (d *dispatcher) giveUp(h *flight, cause error) {
-	d.completer.finish(h, backend.Outcome{Fate: backend.Bury, Error: errorText(cause)})
+	d.finish(h, backend.Outcome{Fate: backend.Bury, Error: errorText(cause)})
 }

@@ -65,10 +65,10 @@ package durable
 // exceptions.
 //
 //	errors.go      the errors of a Store
-//	options.go     Options and WorkOptions
 //	every.go       Every
 //	entry.go       Entry, its headers, and DeadLetter
-//	run.go         Series and Run
+//	run.go         Series, Run, and Ended
+//	options.go     Options and WorkOptions
 //	retry.go       the fate of an attempt that failed
 //	env.go         the part of a Store that its Works share: the database, its clock, and the counters
 //	kind.go        the kinds of a Work

@@ -8,6 +8,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/hashedwheel/hwt/durable/backend"
@@ -81,6 +82,23 @@ func (r Reason) String() string {
 		return "crashed"
 	}
 	return "failed"
+}
+
+// errTooLate is the error of a dead letter with the Reason Expired.
+var errTooLate = fmt.Errorf("durable: the entry could not fire by its NotAfter")
+
+// errCrashed begins the error of a dead letter with the Reason Crashed.
+var errCrashed = fmt.Errorf("durable: claims of the entry ended without an outcome, as after a crash of the worker")
+
+// reasonOf returns the reason for the error of a dead letter.
+func reasonOf(text string) Reason {
+	switch {
+	case text == errTooLate.Error():
+		return Expired
+	case strings.HasPrefix(text, errCrashed.Error()):
+		return Crashed
+	}
+	return Failed
 }
 
 func entryOf(r *backend.Row) (Entry, error) {

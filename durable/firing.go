@@ -2,7 +2,6 @@ package durable
 
 import (
 	"context"
-	"fmt"
 	"time"
 )
 
@@ -34,9 +33,3 @@ type Firing struct {
 	flight    *flight
 	completer *completer
 }
-
-// errTooLate is the error of a dead letter with the Reason Expired.
-var errTooLate = fmt.Errorf("durable: the entry could not fire by its NotAfter")
-
-// errCrashed begins the error of a dead letter with the Reason Crashed.
-var errCrashed = fmt.Errorf("durable: claims of the entry ended without an outcome, as after a crash of the worker")

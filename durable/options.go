@@ -2,6 +2,7 @@ package durable
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"log/slog"
 	"time"
@@ -24,9 +25,17 @@ type Options struct {
 	// default: dead letters stay.
 	KeepDead time.Duration
 
+	// Paused is a reason for which Open pauses all entries of the store before it returns, as
+	// [Store.Pause] does, until [Store.Resume] of the zero Scope: for example for a restored or a
+	// staging copy, so that nothing fires there by accident. It has up to 1,024 bytes. "" is the default:
+	// Open pauses nothing, and a pause stays as it is.
+	Paused string
+
 	// Logger receives warnings. nil is the default: slog.Default at the time of Open.
 	Logger *slog.Logger
 }
+
+const maxPauseText = 1024
 
 func (o *Options) complete() (Options, error) {
 	var c Options
@@ -38,6 +47,9 @@ func (o *Options) complete() (Options, error) {
 	c.Logger = cmp.Or(c.Logger, slog.Default())
 	if c.Lease < time.Second || c.Lease > 10*time.Minute {
 		return c, refuse("Options.Lease", c.Lease, "0 for the default, or 1s to 10m")
+	}
+	if len(c.Paused) > maxPauseText {
+		return c, refuse("Options.Paused", fmt.Sprintf("%.32q of %d bytes", c.Paused, len(c.Paused)), "up to 1024 bytes")
 	}
 	if c.KeepDead != 0 && (c.KeepDead < time.Minute || c.KeepDead > 10*365*24*time.Hour) {
 		return c, refuse("Options.KeepDead", c.KeepDead, "0 for no limit, or 1m to 87600h")
@@ -84,6 +96,19 @@ type WorkOptions struct {
 	// that are tried together, unless MaxCrashes is 2. Further ones count only for entries whose handlers
 	// ran. Until its trial, an entry stays claimed.
 	MaxCrashes int
+
+	// OnOutcome, if it is not nil, is called with the end of each attempt: its success, its failure, or the
+	// end of the entry as a dead letter. It is also called for an entry that becomes a dead letter without
+	// an attempt, as after its NotAfter or MaxCrashes; Began of the run is then zero. It is not called for
+	// an attempt that does not count, see MaxAttempts. It is for an audit table, for example: the call
+	// comes before the outcome is stored, outside of a transaction in which the handler has called Tx.Done.
+	// If the worker dies between the two, the attempt is repeated, and OnOutcome is called again
+	// with the same ID and Attempt.
+	//
+	// OnOutcome runs in the goroutine of the handler: until it returns, the outcome is not stored. Its context has
+	// the values of Work's, and ends when the worker loses its lease or stops waiting for handlers. A panic of
+	// OnOutcome is logged.
+	OnOutcome func(ctx context.Context, e Ended)
 
 	// BaseBackoff and MaxBackoff determine the pause between attempts: after attempt n it
 	// is random between 0 and BaseBackoff times 2^(n-1), but at most MaxBackoff. The

@@ -20,8 +20,6 @@ type Pause struct {
 	Since  time.Time // time of the call of Store.Pause, which fills it in
 }
 
-const maxPauseText = 1024
-
 func (s Scope) check() error {
 	switch {
 	case len(s.Prefix) > maxKeySize:

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hashedwheel/hwt/durable"
+	"github.com/hashedwheel/hwt/durable/internal/memdb"
 )
 
 func TestPausedEntriesFireAfterTheResume(t *testing.T) {
@@ -67,6 +68,33 @@ func TestOtherEntriesFireBesideAPause(t *testing.T) {
 		time.Sleep(time.Second)
 		synctest.Wait()
 		assert.Len(t, f.times(), 2)
+	})
+}
+
+func TestOptionPausedPausesTheStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := memdb.New()
+		s, err := durable.New(t.Context(), db, &durable.Options{Paused: "a copy"})
+		require.NoError(t, err)
+		f := &fixture{Store: s, t: t, start: time.Now()}
+		defer f.work(nil, nil)()
+		f.setIn("k", 0)
+		time.Sleep(time.Minute)
+		assert.Empty(t, f.times())
+		assert.EqualValues(t, 1, f.stats().Pauses)
+		pauses, err := s.Paused(t.Context())
+		require.NoError(t, err)
+		assert.Equal(t, []durable.Pause{{Reason: "a copy", By: "Options.Paused", Since: f.start.UTC()}}, pauses)
+		require.NoError(t, s.Resume(t.Context(), durable.Scope{}))
+		time.Sleep(time.Minute)
+		assert.Len(t, f.times(), 1)
+		_, err = durable.New(t.Context(), db, &durable.Options{Paused: strings.Repeat("x", 1025)})
+		require.ErrorIs(t, err, durable.ErrInvalid)
+		require.ErrorContains(t, err, "Options.Paused")
+		require.ErrorContains(t, err, "of 1025 bytes (expected: up to 1024 bytes)")
+		require.NoError(t, db.Close())
+		_, err = durable.New(t.Context(), db, &durable.Options{Paused: "a copy"})
+		require.ErrorIs(t, err, durable.ErrClosed)
 	})
 }
 

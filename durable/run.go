@@ -17,14 +17,25 @@ type Series struct {
 	Last *Run
 }
 
-// Run is a call of the handler for an occurrence of a recurring entry.
+// Run is a call of the handler for an entry.
 type Run struct {
 	Due     time.Time     // when the attempt was due
-	Began   time.Time     // when the handler was called, on the database's clock
+	Began   time.Time     // when the handler was called, on the database's clock, or zero if there was no call
 	Took    time.Duration // until the handler returned
 	Attempt int           // number of the attempt, from 1
 	Outcome Outcome
-	Error   string // text of the handler's error, up to 1 KB
+	Error   string // text of the handler's error, or of the DeadLetter, up to 1 KB
+}
+
+// Reason returns the reason for which the entry became a dead letter, if Outcome is GaveUp.
+func (r *Run) Reason() Reason { return reasonOf(r.Error) }
+
+// Ended is an attempt that has ended, or an entry that became a dead letter without an attempt. See
+// WorkOptions.OnOutcome.
+type Ended struct {
+	Entry
+	ID  string // ID of the firing
+	Run Run
 }
 
 // Outcome is the end of a [Run].

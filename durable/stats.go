@@ -18,6 +18,7 @@ type Stats struct {
 	Pending int64     // pending entries
 	Claimed int64     // entries that fire, or are about to
 	Dead    int64     // dead letters
+	Pauses  int64     // pauses, see Store.Paused
 	Bytes   int64     // disk in use
 	Limit   int64     // limit of Bytes, or 0
 
@@ -190,7 +191,7 @@ func (s *Store) Stats(ctx context.Context) (Stats, error) {
 	c := &s.counts
 	st := Stats{
 		Time:    sizes.at,
-		Pending: sizes.Pending, Claimed: sizes.Claimed, Dead: sizes.Dead,
+		Pending: sizes.Pending, Claimed: sizes.Claimed, Dead: sizes.Dead, Pauses: sizes.Pauses,
 		Bytes: sizes.Bytes, Limit: sizes.Limit, Overdue: sizes.overdue, Backend: sizes.More,
 		Set: c.set.Load(), Moved: c.moved.Load(), Cancelled: c.cancelled.Load(),
 		Leased: c.leased.Load(), Missed: c.missed.Load(), Overtaken: c.overtaken.Load(),

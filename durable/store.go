@@ -35,6 +35,11 @@ func New(ctx context.Context, b backend.Backend, options *Options) (*Store, erro
 	if err := s.clock.measure(ctx); err != nil {
 		return nil, fmt.Errorf("durable: Open: %w", err)
 	}
+	if o.Paused != "" {
+		if err := b.Pause(ctx, backend.Pause{Reason: o.Paused, By: "Options.Paused", Since: s.now(ctx)}); err != nil {
+			return nil, fmt.Errorf("durable: Open: Options.Paused: %w", err)
+		}
+	}
 	s.unwatch = b.Watch(s.near)
 	return s, nil
 }

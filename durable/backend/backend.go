@@ -50,6 +50,7 @@ type Stats struct {
 	Pending int64
 	Claimed int64
 	Dead    int64
+	Pauses  int64
 	Bytes   int64   // disk in use
 	Limit   int64   // limit of Bytes, or 0
 	Oldest  int64   // due time of the pending row that is due first and not paused, or 0

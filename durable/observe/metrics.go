@@ -107,6 +107,7 @@ var described = []metric{
 	number(metrics.Gauge, "pending", "Pending entries", func(s durable.Stats) int64 { return s.Pending }),
 	number(metrics.Gauge, "claimed", "Entries that fire or are about to", func(s durable.Stats) int64 { return s.Claimed }),
 	number(metrics.Gauge, "dead", "Dead letters", func(s durable.Stats) int64 { return s.Dead }),
+	number(metrics.Gauge, "pauses", "Pauses, each of the store, a prefix, or a group", func(s durable.Stats) int64 { return s.Pauses }),
 	size("disk", "Disk in use", func(s durable.Stats) int64 { return s.Bytes }),
 	size("disk_limit", "Limit of the disk in use, or 0", func(s durable.Stats) int64 { return s.Limit }),
 	number(metrics.Counter, "set", "Entries set and created", func(s durable.Stats) int64 { return s.Set }),

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -100,9 +101,52 @@ func TestPausesAreVisible(t *testing.T) {
 	require.NoError(t, s.Pause(t.Context(), durable.Pause{Scope: durable.Scope{Prefix: "mail/"}, Reason: "outage", By: "me"}))
 	blocks, err := observe.Section(s.Store).Read(t.Context())
 	require.NoError(t, err)
+	source := observe.Metrics(s.Store)
+	metric := slices.IndexFunc(source.Describe(), func(d metrics.Desc) bool { return d.Name == "durable.pauses" })
+	assert.EqualValues(t, 1, source.Read()[metric].Number)
 	last := blocks[len(blocks)-1]
 	assert.Equal(t, "Paused", last.Title)
 	assert.Equal(t, "[{prefix \"mail/\", group \"\", by me outage true}]", fmt.Sprint(last.Figures))
+}
+
+func TestLastRunsOfSeriesAreVisible(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, err := memory.Open(t.Context(), nil)
+		require.NoError(t, err)
+		defer s.Close()
+		ctx, cancel := context.WithCancel(t.Context())
+		due := time.Now().Add(time.Minute).UTC()
+		for _, e := range []durable.Entry{{Key: "a", Due: due}, {Key: "report", Every: durable.Every{Spec: "@every 1m"}}, {Key: "yearly", Every: durable.Every{Spec: "@every 9999h"}}} {
+			_, err = s.Set(ctx, e)
+			require.NoError(t, err)
+		}
+		done := make(chan error, 1)
+		go func() {
+			done <- s.Work(ctx, func(_ context.Context, f durable.Firing) error {
+				time.Sleep(time.Second)
+				return durable.GiveUp(errors.New("no paper"))
+			}, nil)
+		}()
+		section := observe.Section(s.Store)
+		read := func() (rows [][]any) {
+			blocks, err := section.Read(ctx)
+			require.NoError(t, err)
+			for _, b := range blocks {
+				if b.Title == "Series" {
+					rows = b.Table.Rows
+				}
+			}
+			return rows
+		}
+		require.Equal(t, [][]any{{"report", "@every 1m", due}}, read()[:1])
+		time.Sleep(70 * time.Second)
+		rows := read()
+		require.Len(t, rows, 2)
+		assert.Equal(t, []any{"report", "@every 1m", due.Add(time.Minute), due, due, time.Second, 1, "gave up", "durable: given up: no paper"}, rows[0])
+		assert.Len(t, rows[1], 3, "yearly has not run")
+		cancel()
+		require.NoError(t, <-done)
+	})
 }
 
 func TestMetricsOfNoStoreAreNil(t *testing.T) {

@@ -18,9 +18,12 @@ import (
 //		Sections: []inspect.Section{observe.Section(store)},
 //	}))
 //
-// It shows [durable.Stats] and the pauses. An open page costs the database one reading of the sizes
-// every two seconds, and one of the pauses per update.
+// It shows [durable.Stats], the pauses, and the last runs of up to 100 series. An open page costs the
+// database one reading of the sizes every two seconds, and one of the pauses per update. It looks for
+// series once per ten seconds, in the order of the keys of all entries, for 200 ms at most:
+// [durable.Store.Series] finds the others.
 func Section(store *durable.Store) inspect.Section {
+	series := &seriesReader{}
 	return inspect.NewSection("Durable timers: "+store.Name(), func(ctx context.Context) ([]inspect.Block, error) {
 		st, err := store.Stats(ctx)
 		blocks := []inspect.Block{sizesBlock(st), dueBlock(st), doneBlock(st)}
@@ -30,11 +33,15 @@ func Section(store *durable.Store) inspect.Section {
 		if st.Errors > 0 {
 			blocks = append(blocks, errorBlock(st))
 		}
+		found, seriesErr := series.read(ctx, store)
+		if len(found.Table.Rows) > 0 {
+			blocks = append(blocks, found)
+		}
 		pauses, pausesErr := store.Paused(ctx)
 		if len(pauses) > 0 {
 			blocks = append(blocks, pausesBlock(pauses))
 		}
-		return blocks, errors.Join(err, pausesErr)
+		return blocks, errors.Join(err, seriesErr, pausesErr)
 	})
 }
 

@@ -25,6 +25,7 @@ func (s *sizes) Stats(ctx context.Context, due []int64) (backend.Stats, error) {
 		stmts := []stmt{
 			query(nil, visibleSQL),
 			query(into(&st.Pending, &st.Claimed, &st.Dead, &st.Oldest), countsSQL, int64(backend.CountLimit)),
+			query(into(&st.Pauses), countPausesSQL),
 			query(into(&st.Bytes), sizeSQL, s.options.Schema),
 			query(into(&usage), `SELECT pg_notification_queue_usage()`),
 		}

@@ -250,7 +250,8 @@ const (
 	countDueSQL = `SELECT (SELECT count(*) FROM (SELECT FROM (SELECT key, grp FROM {s}.entry WHERE holder = 0 AND due < $1 ORDER BY due LIMIT 2 * $2) e
 			WHERE NOT {paused} LIMIT $2) p)
 		+ (SELECT count(*) FROM {s}.entry WHERE holder <> 0 AND state = 0 AND due < $1)`
-	sizeSQL = `SELECT sum(pg_total_relation_size(c.oid))::int8 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+	countPausesSQL = `SELECT count(*) FROM {s}.pause`
+	sizeSQL        = `SELECT sum(pg_total_relation_size(c.oid))::int8 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 		WHERE n.nspname = $1 AND c.relname = ANY('{entry,dead,worker,meta,pause,limits,permit}')`
 )
 
@@ -274,7 +275,7 @@ var statements = []string{
 	sharePausesSQL, lockPausesSQL, pauseSQL, resumeSQL, pausesSQL, lockVersionSQL, setLimitSQL, removeLimitSQL, removePermitsSQL, versionSQL, unawareSQL, limitsSQL,
 	awareSQL, lockLimitsSQL, endPermitsSQL, permitsSQL, putPermitsSQL, putBusySQL, presentSQL, endedWorkersSQL, leaseSQL, leaseKindsSQL, adoptSQL, freeSQL, unleaseSQL, unclaimSQL,
 	claimSQL, claimAgainSQL, ownSQL, doneSQL, lastSQL, pausedRowsSQL, lockClaimsSQL, claimedSQL, lockNamedSQL, ownedSQL, heldSQL, existingSQL, countsSQL,
-	countDueSQL, sizeSQL, echoSQL, notifySQL, notifyNearSQL,
+	countDueSQL, countPausesSQL, sizeSQL, echoSQL, notifySQL, notifyNearSQL,
 	visibleSQL, identify,
 }
 

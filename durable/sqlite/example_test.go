@@ -114,6 +114,64 @@ func ExampleStore_DB() {
 	// Output: released
 }
 
+// An audit table has a row for the end of each attempt, and for entries that expired. The call of
+// OnOutcome may be repeated after a crash: the primary key keeps one row per attempt.
+func Example_audit() {
+	dir, err := os.MkdirTemp("", "audit-")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	store, err := sqlite.Open(ctx, filepath.Join(dir, "shop.db"), nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer store.Close()
+	db := store.DB()
+	if _, err := db.ExecContext(ctx, "CREATE TABLE audit (id TEXT, attempt INT, key TEXT, outcome TEXT, error TEXT, PRIMARY KEY (id, attempt))"); err != nil {
+		log.Fatal(err)
+	}
+	past := time.Now().Add(-time.Minute)
+	for _, e := range []durable.Entry{{Key: "order-17", Due: time.Now()}, {Key: "order-18", Due: past, NotAfter: past}} {
+		if _, err := store.Set(ctx, e); err != nil {
+			log.Fatal(err)
+		}
+	}
+	audit := func(ctx context.Context, e durable.Ended) {
+		_, err := db.ExecContext(ctx, "INSERT OR REPLACE INTO audit VALUES (?, ?, ?, ?, ?)", e.ID, e.Run.Attempt, e.Key, e.Run.Outcome.String(), e.Run.Error)
+		if err != nil {
+			log.Print(err)
+		}
+	}
+	go func() {
+		for n := 0; n < 2 && ctx.Err() == nil; time.Sleep(10 * time.Millisecond) {
+			_ = db.QueryRowContext(ctx, "SELECT count(*) FROM audit").Scan(&n)
+		}
+		cancel()
+	}()
+	handler := func(context.Context, durable.Firing) error { return nil }
+	if err := store.Work(ctx, handler, &durable.WorkOptions{OnOutcome: audit}); err != nil {
+		log.Fatal(err)
+	}
+	rows, err := db.Query("SELECT key, outcome, error FROM audit ORDER BY key")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var key, outcome, text string
+		if err := rows.Scan(&key, &outcome, &text); err != nil {
+			log.Fatal(err)
+		}
+		fmt.Printf("%s: %s %q\n", key, outcome, text)
+	}
+	// Output:
+	// order-17: succeeded ""
+	// order-18: gave up "durable: the entry could not fire by its NotAfter"
+}
+
 // A recurring entry has one pending occurrence at any time. A service registers it by Ensure at each
 // start: an occurrence that became due while the service was down stays, and fires.
 func Example_recurring() {

@@ -117,6 +117,7 @@ func (b *sqliteBackend) Stats(ctx context.Context, due []int64) (st backend.Stat
 			return err
 		}
 		stopped, err := pauses(c)
+		st.Pauses = int64(len(stopped))
 		switch {
 		case err != nil:
 		case covered(stopped, &backend.Lane{}):

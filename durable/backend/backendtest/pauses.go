@@ -79,13 +79,13 @@ func testPausedStats(t *testing.T, b backend.Backend) {
 	}
 	stats := func() []int64 {
 		st := must(b.Stats(t.Context(), []int64{1, 3, 9}))(t)
-		return append(st.Due, st.Oldest, st.Pending)
+		return append(st.Due, st.Oldest, st.Pending, st.Pauses)
 	}
-	equal(t, "before", stats(), []int64{0, 2, 5, 1, 5})
+	equal(t, "before", stats(), []int64{0, 2, 5, 1, 5, 0})
 	equal(t, "error", b.Pause(t.Context(), backend.Pause{Scope: backend.Scope{Prefix: "k0"}}), nil)
-	equal(t, "beside a pause", stats(), []int64{0, 1, 4, 2, 5})
+	equal(t, "beside a pause", stats(), []int64{0, 1, 4, 2, 5, 1})
 	equal(t, "error", b.Pause(t.Context(), backend.Pause{}), nil)
-	equal(t, "in a paused store", stats(), []int64{0, 0, 0, 0, 5})
+	equal(t, "in a paused store", stats(), []int64{0, 0, 0, 0, 5, 2})
 }
 
 // testPauseIsFinal pauses rows while workers claim them.

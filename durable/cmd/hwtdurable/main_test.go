@@ -116,7 +116,7 @@ func TestOperatorsSeeAndChangeEntries(t *testing.T) {
 	require.NotContains(t, succeed(t, "list", "rep", "--store", file), "order-1")
 	require.Contains(t, succeed(t, "get", "order-1", "--store", file), "2100-01-02T03:04:05.000000006Z")
 	require.Contains(t, succeed(t, "dead", "--store", file), `no such order"`)
-	require.Contains(t, succeed(t, "stats", "--store", file), "pending 4, claimed 0, dead 1")
+	require.Contains(t, succeed(t, "stats", "--store", file), "pending 4, claimed 0, dead 1, pauses 0")
 	require.Contains(t, succeed(t, "verify", "--store", file), "4 entries and 1 dead letters are intact")
 	require.Equal(t, before, sum(t, file), "a command that reads changed the file")
 
@@ -415,7 +415,7 @@ func TestRestoredStoreIsPausedOnRequest(t *testing.T) {
 	newStore(t, place.Place{File: file})
 	succeed(t, "backup", copied, "--store", file)
 	succeed(t, "restore", copied, "--store", restored, "--paused")
-	require.Contains(t, succeed(t, "pauses", "--store", restored), `prefix ""  group ""  by "": "restore --paused"`)
+	require.Contains(t, succeed(t, "pauses", "--store", restored), `prefix ""  group ""  by "Options.Paused": "restore --paused"`)
 	require.Contains(t, succeed(t, "verify", "--store", restored), "intact")
 	succeed(t, "resume", "--all", "--store", restored)
 }

@@ -328,7 +328,7 @@ func (p *printer) dead(d durable.DeadLetter) error {
 
 func (p *printer) stats(st durable.Stats) error {
 	if p.json {
-		return p.encode(map[string]any{"pending": st.Pending, "claimed": st.Claimed, "dead": st.Dead,
+		return p.encode(map[string]any{"pending": st.Pending, "claimed": st.Claimed, "dead": st.Dead, "pauses": st.Pauses,
 			"bytes": st.Bytes, "limit": st.Limit, "overdue": st.Overdue.String(), "clock_offset": st.ClockOffset.String(),
 			"clock_error": st.ClockError.String()})
 	}
@@ -336,7 +336,7 @@ func (p *printer) stats(st durable.Stats) error {
 	if st.Limit > 0 {
 		limit = fmt.Sprintf("limit %d", st.Limit)
 	}
-	_, err := fmt.Fprintf(p.out, "pending %d, claimed %d, dead %d, overdue by %v\n%d bytes, %s\ndatabase clock ahead by %v ± %v\n",
-		st.Pending, st.Claimed, st.Dead, st.Overdue, st.Bytes, limit, st.ClockOffset, st.ClockError)
+	_, err := fmt.Fprintf(p.out, "pending %d, claimed %d, dead %d, pauses %d, overdue by %v\n%d bytes, %s\ndatabase clock ahead by %v ± %v\n",
+		st.Pending, st.Claimed, st.Dead, st.Pauses, st.Overdue, st.Bytes, limit, st.ClockOffset, st.ClockError)
 	return err
 }

@@ -69,11 +69,11 @@ func runRestore(ctx context.Context, args []string, _, log io.Writer) error {
 	if err := sqlite.Restore(ctx, flags.Arg(0), *to); err != nil || !*paused {
 		return err
 	}
-	s, err := sqlite.Open(ctx, *to, &sqlite.Options{MustExist: true})
+	s, err := sqlite.Open(ctx, *to, &sqlite.Options{Options: durable.Options{Paused: "restore --paused"}, MustExist: true})
 	if err != nil {
 		return err
 	}
-	return errors.Join(s.Pause(ctx, durable.Pause{Reason: "restore --paused"}), s.Close())
+	return s.Close()
 }
 
 // runMigrate is the command migrate.
@@ -84,6 +84,7 @@ func runMigrate(ctx context.Context, args []string, out, log io.Writer) error {
 	flags.StringVar(&to.File, "to-store", "", "the new `file` of an SQLite store")
 	flags.StringVar(&to.URL, "to-postgres", "", "the `URL` of a PostgreSQL database")
 	flags.StringVar(&to.Schema, "to-schema", "hwt", "the new schema in PostgreSQL")
+	paused := flags.Bool("paused", false, "pause all entries of the new store, until the command resume --all")
 	var wait time.Duration
 	waitFlag(flags, &wait, true)
 	if err := parse(flags, args, log); err != nil {
@@ -116,7 +117,7 @@ func runMigrate(ctx context.Context, args []string, out, log io.Writer) error {
 		}
 		return err
 	}
-	entries, letters, err := transfer(ctx, source.Backend(), target.Backend())
+	entries, letters, err := transfer(ctx, source.Backend(), target.Backend(), *paused)
 	switch err = errors.Join(err, target.Close()); {
 	case errors.Is(err, errNotEmpty):
 		return fmt.Errorf("%w: if a failed migration has left it, %s, and repeat the migration", err, removal(to))
@@ -143,11 +144,11 @@ func removal(p place.Place) string {
 		"DROP SEQUENCE %[1]s.generation, %[1]s.removal, %[1]s.witness in its database", pgx.Identifier{p.Schema}.Sanitize())
 }
 
-// transfer copies all rows. IDs of firings stay; generations are new.
+// transfer copies all rows and pauses. IDs of firings stay; generations are new.
 //
 // A detached row is set, claimed, displaced from the main slot of its key, and released at
 // the end. Dead letters are set, claimed, and buried, a page at a time.
-func transfer(ctx context.Context, source, target backend.Backend) (entries, letters int, err error) {
+func transfer(ctx context.Context, source, target backend.Backend, paused bool) (entries, letters int, err error) {
 	for name, b := range map[string]backend.Backend{"source": source, "target": target} {
 		st, err := b.Stats(ctx, nil)
 		switch {
@@ -159,7 +160,7 @@ func transfer(ctx context.Context, source, target backend.Backend) (entries, let
 			return 0, 0, errNotEmpty
 		}
 	}
-	c := &copier{source: source, target: target}
+	c := &copier{source: source, target: target, paused: paused}
 	if entries, letters, err = c.copy(ctx); err != nil {
 		err = fmt.Errorf("%w\n%w", err, errIncomplete)
 	}
@@ -171,6 +172,7 @@ type copier struct {
 	source, target backend.Backend
 	worker         int64             // of the target
 	detached       []backend.Outcome // to release
+	paused         bool              // pauses all rows
 }
 
 // copy copies everything.
@@ -185,7 +187,9 @@ func (c *copier) copy(ctx context.Context) (entries, letters int, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	entries, err = c.rows(ctx, false)
+	if err = c.pauses(ctx); err == nil { // all claims are made, and the first row follows that may fire
+		entries, err = c.rows(ctx, false)
+	}
 	if err == nil {
 		err = c.finish(ctx, c.detached)
 	}
@@ -193,6 +197,18 @@ func (c *copier) copy(ctx context.Context) (entries, letters int, err error) {
 		_, err = c.target.Heartbeat(ctx, c.worker, 0)
 	}
 	return entries + detached, letters, err
+}
+
+// pauses copies the pauses, and adds the pause of all rows.
+func (c *copier) pauses(ctx context.Context) error {
+	all, err := c.source.Paused(ctx)
+	if c.paused {
+		all = append(all, backend.Pause{Reason: "migrate --paused", Since: time.Now().UnixNano()})
+	}
+	for i := 0; i < len(all) && err == nil; i++ {
+		err = c.target.Pause(ctx, all[i])
+	}
+	return err
 }
 
 // letters copies the dead letters.

@@ -41,9 +41,16 @@ func TestMigrationKeepsRowsBesideTheMainSlot(t *testing.T) {
 	}
 	_, err = source.Apply(ctx, []backend.Op{{Kind: backend.Set, Row: backend.Row{Key: "running", Due: 2}}})
 	require.NoError(t, err)
-	entries, _, err := transfer(ctx, source, target)
+	paused := backend.Pause{Scope: backend.Scope{Prefix: "run", Group: "g"}, Reason: "outage", By: "me", Since: 7}
+	require.NoError(t, source.Pause(ctx, paused))
+	entries, _, err := transfer(ctx, source, target, true)
 	require.NoError(t, err)
 	require.Equal(t, 4, entries)
+	copied, err := target.Paused(ctx)
+	require.NoError(t, err)
+	require.Len(t, copied, 2, "a pause of the source, and the pause of all rows")
+	require.Equal(t, "migrate --paused", copied[0].Reason)
+	require.Equal(t, paused, copied[1])
 	for _, key := range []string{"ended", "running"} {
 		rows, copies := source.Rows(key), target.Rows(key)
 		require.Len(t, copies, len(rows))
@@ -93,7 +100,7 @@ func TestMigrationCopiesPagesOfDeadLetters(t *testing.T) {
 	want := contents(source)
 	require.Len(t, want, keys+5)
 	for _, b := range []backend.Backend{middle, target} {
-		_, letters, err := transfer(ctx, source, b)
+		_, letters, err := transfer(ctx, source, b, false)
 		require.NoError(t, err)
 		require.Equal(t, keys+5, letters)
 		require.Equal(t, want, contents(b))

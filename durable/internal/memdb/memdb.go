@@ -434,7 +434,7 @@ func (m *DB) Stats(ctx context.Context, due []int64) (st backend.Stats, err erro
 		st.Oldest = pending[0].Due
 	}
 	st.Claimed = int64(len(m.all(ByDue, func(r *backend.Row) bool { return r.State == backend.Claimed })))
-	st.Dead = int64(len(m.dead))
+	st.Dead, st.Pauses = int64(len(m.dead)), int64(len(m.pauses))
 	return st, nil
 }
 
