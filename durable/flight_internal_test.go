@@ -27,3 +27,94 @@ func TestIllegalMoveOfARowPanics(t *testing.T) {
 		}
 	}
 }
+
+// W4: a copy replaces a row only if the row of the table can no longer be claimed.
+func TestCopyReplacesARowThatCannotFire(t *testing.T) {
+	claimed, leased, announced := backend.Row{State: backend.Claimed, Holder: 7}, backend.Row{Holder: 7}, backend.Row{}
+	for name, c := range map[string]struct {
+		done, leased bool // of the row in the table
+		term         uint64
+		copy         backend.Row
+		replaces     bool
+	}{
+		"a claimed copy, after the handler has succeeded":             {true, true, 1, claimed, false},
+		"a copy of a later lease, after the handler has succeeded":    {true, true, 2, claimed, false},
+		"a copy of a later lease":                                     {false, true, 2, leased, true},
+		"an announced copy in a later lease":                          {false, false, 2, announced, true},
+		"a copy that the database has claimed for the worker":         {false, false, 1, claimed, true},
+		"a copy that is leased a second time":                         {false, true, 1, leased, true},
+		"the first leased copy of an announced row":                   {false, false, 1, leased, false},
+		"an announced copy of a leased row":                           {false, true, 1, announced, false},
+		"a second announced copy, before the database has leased one": {false, false, 1, announced, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFlights(kinds{"": {options: WorkOptions{MaxHeld: 1}}})
+			h, answer := f.add(backend.Row{Key: "k"}, 1, false)
+			require.Equal(t, added, answer)
+			h.leased = c.leased
+			h.done.Store(c.done)
+			row := c.copy
+			row.Key = "k"
+			_, answer = f.add(row, c.term, true)
+			require.Equal(t, c.replaces, answer == added)
+			require.Equal(t, !c.replaces, f.has(h))
+			require.Equal(t, c.leased || !c.replaces && row.Holder != 0, f.wasLeased(h))
+			n, _ := f.size()
+			require.Equal(t, 1, n)
+			require.Equal(t, 1, f.kinds[""].held)
+		})
+	}
+}
+
+func TestReservedRoomIsOfOneKind(t *testing.T) {
+	a, b := &kind{name: "a/", options: WorkOptions{MaxHeld: 3}}, &kind{name: "b/", options: WorkOptions{MaxHeld: 2}}
+	f := newFlights(kinds{"a/": a, "b/": b})
+	n, cancel := f.reserve(a, 2)
+	require.Equal(t, 2, n)
+	rest, cancelRest := f.reserve(a, 10)
+	require.Equal(t, 1, rest, "MaxHeld of the kind")
+	none, cancelNone := f.reserve(a, 1)
+	require.Zero(t, none)
+	_, answer := f.add(backend.Row{Key: "a/1"}, 1, false)
+	require.Equal(t, full, answer, "an announced row leaves the reserved room")
+	of, cancelB := f.reserve(b, 10)
+	require.Equal(t, 2, of)
+	adopted, _ := f.reserve(nil, 10)
+	require.Zero(t, adopted, "rows of all kinds")
+	for _, c := range []func(){cancel, cancelRest, cancelNone, cancelB} {
+		c()
+	}
+	adopted, cancel = f.reserve(nil, 10)
+	require.Equal(t, 5, adopted)
+	cancel()
+	for i, half := range []bool{true, false, false} {
+		_, answer = f.add(backend.Row{Key: "a/", Generation: uint64(i)}, 1, false)
+		require.Equal(t, added, answer)
+		require.Equal(t, half, f.halfEmpty(a))
+	}
+	_, answer = f.add(backend.Row{Key: "a/", Generation: 3}, 1, false)
+	require.Equal(t, full, answer)
+	_, answer = f.add(backend.Row{Key: "a/", Generation: 3}, 1, true)
+	require.Equal(t, added, answer, "a row that the database has returned is never refused")
+	require.True(t, f.halfEmpty(b))
+}
+
+// A Work that ends waits for emptied.
+func TestTableEndsWhenClosedAndEmpty(t *testing.T) {
+	f := newFlights(kinds{"": {options: WorkOptions{MaxHeld: 2}}})
+	old, _ := f.add(backend.Row{Key: "k"}, 1, false)
+	h, _ := f.add(backend.Row{Key: "k", Holder: 1}, 2, true)
+	f.remove(old) // which h has replaced
+	require.True(t, f.has(h))
+	require.Equal(t, 1, f.kinds[""].held)
+	f.close()
+	_, answer := f.add(backend.Row{Key: "other"}, 2, true)
+	require.Equal(t, closed, answer)
+	_, answer = f.add(backend.Row{Key: "k"}, 2, true)
+	require.Equal(t, known, answer)
+	require.NoError(t, f.emptied.Err())
+	f.remove(h)
+	require.Error(t, f.emptied.Err())
+	require.Zero(t, f.kinds[""].held)
+	require.Panics(t, func() { f.remove(h) }, "a row leaves once")
+}
