@@ -1,5 +1,7 @@
 // Package queues compares package durable with job queues that schedule: River on
-// PostgreSQL and SQLite, and asynq on Redis. It has only a test:
+// PostgreSQL and SQLite, and asynq on Redis. It has only tests:
 //
-//	go test -run Comparison -for 2s -rounds 5 -many 2000 -out ../../docs/queues.md -timeout 2h
+//	go test -run Comparison -for 2s -rounds 5 -out ../../docs/queues.md -timeout 2h
+//	go test -run Burst -many 200000 -rounds 3 -out ../../docs/queues.md -timeout 2h
+//	go test -run Snapshot -for 2m -rounds 3 -out ../../docs/queues.md -timeout 2h
 package queues

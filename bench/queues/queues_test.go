@@ -16,13 +16,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 )
 
 var (
 	length = flag.Duration("for", 300*time.Millisecond, "length of each measurement")
 	rounds = flag.Int("rounds", 1, "rounds over all queues; the page has the medians")
-	many   = flag.Int("many", 1000, "jobs that are due in one second")
+	many   = flag.Int("many", 1000, "jobs that are due at the same instant, in the test Burst")
 	out    = flag.String("out", "", "Markdown `file` whose table is to be replaced")
 )
 
@@ -37,7 +39,8 @@ type queue struct {
 	set     func(ctx context.Context, key string, due time.Time) error
 	setMany func(ctx context.Context, keys []string, due []time.Time) error
 	cancel  func(ctx context.Context, key string) error
-	servers func() []int // processes of the database
+	servers func() []int  // processes of the database
+	pool    *pgxpool.Pool // of PostgreSQL, or nil
 }
 
 // recorder receives the jobs.
@@ -71,20 +74,16 @@ func (r *recorder) await(t *testing.T, n int) {
 	}, 10*time.Minute, 5*time.Millisecond)
 }
 
-// columns are the measurements in the order of the table.
+// columns are the measurements of compare, in the order of its table.
 var columns = []string{"CPU per job, µs", "lateness p50, ms", "lateness p99, ms", "set per second, 64 callers",
-	"set per second, batches", "cancelled per second", "burst fired per second", "CPU per job of the burst, µs",
-	"fired early, %"}
+	"set per second, batches", "cancelled per second", "fired early, %"}
 
-// measure returns a value for each column.
-func measure(t *testing.T, q queue, r *recorder) []float64 {
-	var values []float64
+// compare returns a value for each of columns.
+func compare(t *testing.T, q queue, r *recorder) []float64 {
 	jobs, used := steady(t, q)
 	r.await(t, jobs)
-	late := r.take()
-	slices.Sort(late)
-	at := func(share float64) float64 { return late[int(share*float64(len(late)-1))].Seconds() * 1e3 }
-	values = append(values, float64(used().Microseconds())/float64(jobs), at(0.5), at(0.99))
+	values := []float64{float64(used().Microseconds()) / float64(jobs)}
+	values = append(values, lateness(r, 0.5, 0.99)...)
 
 	day := time.Now().Add(24 * time.Hour)
 	set := concurrently(t, *length, func(i int) error { return q.set(t.Context(), key("far", i), day) })
@@ -94,7 +93,6 @@ func measure(t *testing.T, q queue, r *recorder) []float64 {
 		keys, due := batch("batch", n, 1000, func(int) time.Time { return day })
 		require.NoError(t, q.setMany(t.Context(), keys, due))
 	}
-	perBatch := time.Since(began) / time.Duration(n/1000)
 	values = append(values, float64(set)/length.Seconds(), float64(n)/time.Since(began).Seconds())
 	began = time.Now()
 	cancelled := concurrently(t, *length, func(i int) error {
@@ -104,18 +102,69 @@ func measure(t *testing.T, q queue, r *recorder) []float64 {
 		return q.cancel(t.Context(), key("far", i))
 	})
 	values = append(values, float64(min(cancelled, set))/time.Since(began).Seconds())
+	return append(values, 100*float64(r.early)/float64(jobs))
+}
 
-	burst := time.Now().Add(3*time.Second + 3*perBatch*time.Duration(1+*many/1000)).Truncate(time.Second)
-	for i := 0; i < *many; i += 1000 {
-		keys, due := batch("burst", i, 1000, func(i int) time.Time { return burst.Add(time.Duration(i) * time.Second / time.Duration(*many)) })
-		require.NoError(t, q.setMany(t.Context(), keys, due))
+// lateness returns quantiles of the lateness of the jobs that r has received, in milliseconds.
+func lateness(r *recorder, shares ...float64) (values []float64) {
+	late := r.take()
+	slices.Sort(late)
+	for _, share := range shares {
+		values = append(values, late[int(share*float64(len(late)-1))].Seconds()*1e3)
 	}
-	require.Less(t, time.Since(burst), time.Duration(0), "the jobs were due before the last was scheduled")
-	time.Sleep(time.Until(burst)) // the servers use the real clock
+	return values
+}
+
+// burstColumns are the measurements of burst.
+var burstColumns = []string{"fired per second", "CPU per job, µs", "lateness p50, ms"}
+
+// burst schedules jobs that are all due at the same instant.
+func burst(t *testing.T, q queue, r *recorder) []float64 {
+	began, tries := time.Now(), 5
+	for i := range tries {
+		keys, times := batch("far", 1000*i, 1000, func(int) time.Time { return began.Add(24 * time.Hour) })
+		require.NoError(t, q.setMany(t.Context(), keys, times))
+	}
+	perBatch := time.Since(began) / time.Duration(tries)
+	due := time.Now().Add(3*time.Second + 2*perBatch*time.Duration(*many)/1000).Truncate(time.Second)
+	for i := 0; i < *many; i += 1000 {
+		keys, times := batch("burst", i, min(1000, *many-i), func(int) time.Time { return due })
+		require.NoError(t, q.setMany(t.Context(), keys, times))
+	}
+	require.Less(t, time.Since(due), time.Duration(0), "the jobs were due before the last was scheduled")
+	time.Sleep(time.Until(due)) // the servers use the real clock
 	before := cpu(q)
 	r.await(t, *many)
-	values = append(values, float64(*many)/time.Since(burst).Seconds(), float64((cpu(q)-before).Microseconds())/float64(*many))
-	return append(values, 100*float64(r.early)/float64(jobs+*many))
+	jobs := float64(*many)
+	return append([]float64{jobs / time.Since(due).Seconds(), float64((cpu(q) - before).Microseconds()) / jobs}, lateness(r, 0.5)...)
+}
+
+// snapshotColumns are the measurements of snapshot.
+var snapshotColumns = []string{"lateness p50, ms", "lateness p99, ms", "worst lateness, ms", "dead rows",
+	"p50 while a snapshot is open, ms", "p99 while a snapshot is open, ms", "worst while a snapshot is open, ms", "dead rows while a snapshot is open"}
+
+// snapshot fires jobs at the rate, first without and then with an open snapshot, which keeps PostgreSQL
+// from removing dead rows.
+func snapshot(t *testing.T, q queue, r *recorder) (values []float64) {
+	if q.pool == nil {
+		t.Skip("only PostgreSQL keeps dead rows for snapshots")
+	}
+	round := func() {
+		jobs, _ := steady(t, q)
+		r.await(t, jobs)
+		values = append(values, lateness(r, 0.5, 0.99, 1)...)
+		var dead float64
+		require.NoError(t, q.pool.QueryRow(t.Context(), "SELECT sum(n_dead_tup)::float8 FROM pg_stat_user_tables").Scan(&dead))
+		values = append(values, dead)
+	}
+	round()
+	tx, err := q.pool.BeginTx(t.Context(), pgx.TxOptions{IsoLevel: pgx.RepeatableRead})
+	require.NoError(t, err)
+	defer tx.Rollback(context.Background()) // it only reads
+	_, err = tx.Exec(t.Context(), "SELECT FROM pg_class")
+	require.NoError(t, err)
+	round()
+	return values
 }
 
 func key(kind string, i int) string { return fmt.Sprintf("%s-%08d", kind, i) }
@@ -180,8 +229,17 @@ func cpu(q queue) (used time.Duration) {
 	return used
 }
 
-// TestComparison measures every queue in turn, round by round.
-func TestComparison(t *testing.T) {
+func TestComparison(t *testing.T) { measure(t, "comparison", length.String(), columns, compare) }
+func TestSnapshot(t *testing.T) {
+	measure(t, "snapshot", "twice "+length.String(), snapshotColumns, snapshot)
+}
+func TestBurst(t *testing.T) {
+	measure(t, "burst", fmt.Sprintf("%d jobs", *many), burstColumns, burst)
+}
+
+// measure calls f for every queue in turn, round by round. It replaces the table between the marks of the
+// page that have the name.
+func measure(t *testing.T, name, size string, columns []string, f func(*testing.T, queue, *recorder) []float64) {
 	if testing.Short() || runtime.GOOS != "linux" {
 		t.Skip("measures for long, and reads CPU times from /proc")
 	}
@@ -192,42 +250,42 @@ func TestComparison(t *testing.T) {
 		for _, c := range rivals {
 			t.Run(fmt.Sprintf("%s/%d", c.name, round), func(t *testing.T) {
 				r := &recorder{}
-				q := c.open(t, r)
-				values := measure(t, q, r)
+				values := f(t, c.open(t, r), r)
 				t.Logf("%.4g", values)
 				results[c.name] = append(results[c.name], values)
 			})
 		}
 	}
 	if *out != "" && !t.Failed() {
-		require.NoError(t, replace(*out, string(bytes.TrimSpace(commit)), table(results)))
+		origin := fmt.Sprintf("Commit %s, %s, %d processors, load average %s at the end, medians of %d rounds of %s.\n\n",
+			bytes.TrimSpace(commit), time.Now().Format(time.DateOnly), runtime.NumCPU(), loadAverage(), *rounds, size)
+		require.NoError(t, replace(*out, name, origin+table(columns, results)))
 	}
 }
 
-func table(results map[string][][]float64) string {
-	var b strings.Builder
-	b.WriteString("| |")
-	for _, c := range rivals {
-		fmt.Fprintf(&b, " %s |", c.name)
+// table has a column for each queue with results.
+func table(columns []string, results map[string][][]float64) string {
+	head, line := "| |", "|---|"
+	lines := make([]string, len(columns))
+	for i := range columns {
+		lines[i] = fmt.Sprintf("| %s |", columns[i])
 	}
-	b.WriteString("\n|---|" + strings.Repeat("--:|", len(rivals)) + "\n")
-	for i, column := range columns {
-		fmt.Fprintf(&b, "| %s |", column)
-		for _, c := range rivals {
+	for _, c := range rivals {
+		if len(results[c.name]) == 0 {
+			continue
+		}
+		head += " " + c.name + " |"
+		line += "--:|"
+		for i := range columns {
 			var values []float64
 			for _, round := range results[c.name] {
 				values = append(values, round[i])
 			}
-			if len(values) == 0 {
-				b.WriteString(" |")
-				continue
-			}
 			slices.Sort(values)
-			fmt.Fprintf(&b, " %s |", number(values[len(values)/2]))
+			lines[i] += " " + number(values[len(values)/2]) + " |"
 		}
-		b.WriteString("\n")
 	}
-	return b.String()
+	return head + "\n" + line + "\n" + strings.Join(lines, "\n") + "\n"
 }
 
 // number has two significant digits, or none after the point.
@@ -249,22 +307,23 @@ func number(v float64) string {
 	return strconv.FormatFloat(rounded, 'f', 0, 64)
 }
 
-const begin, end = "<!-- begin -->\n", "<!-- end -->\n"
+func loadAverage() string {
+	loads, _ := os.ReadFile("/proc/loadavg")
+	load, _, _ := strings.Cut(string(loads), " ")
+	return load
+}
 
-// replace puts a table between the marks of a page, below a line with its origin.
-func replace(path, commit, table string) error {
+// replace puts text between the marks of a page that have the name.
+func replace(path, name, text string) error {
 	page, err := os.ReadFile(path)
 	if err != nil {
 		return err
 	}
+	begin, end := "<!-- begin "+name+" -->\n", "<!-- end "+name+" -->\n"
 	head, rest, ok := strings.Cut(string(page), begin)
 	_, tail, ok2 := strings.Cut(rest, end)
 	if !ok || !ok2 {
-		return fmt.Errorf("%s has no marks", path)
+		return fmt.Errorf("%s has no marks %q", path, name)
 	}
-	loads, _ := os.ReadFile("/proc/loadavg")
-	load, _, _ := strings.Cut(string(loads), " ")
-	origin := fmt.Sprintf("Commit %s, %d processors, load average %s at the end, medians of %d rounds of %v, %d jobs in the burst.\n\n",
-		commit, runtime.NumCPU(), load, *rounds, *length, *many)
-	return os.WriteFile(path, []byte(head+begin+origin+table+end+tail), 0o600)
+	return os.WriteFile(path, []byte(head+begin+text+end+tail), 0o600)
 }

@@ -103,7 +103,9 @@ func openPostgres(t *testing.T, r *recorder) queue {
 	s, err := postgres.Open(t.Context(), pool, nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
-	return ofStore(t, s.Store, r, servers)
+	q := ofStore(t, s.Store, r, servers)
+	q.pool = pool
+	return q
 }
 
 // check is a job of River.
@@ -125,7 +127,9 @@ func riverSQLite(t *testing.T, r *recorder) queue {
 
 func riverPostgres(t *testing.T, r *recorder) queue {
 	pool, servers := server(t)
-	return openRiver(t, riverpgxv5.New(pool), r, servers)
+	q := openRiver(t, riverpgxv5.New(pool), r, servers)
+	q.pool = pool
+	return q
 }
 
 // openRiver starts a client. River cancels by the ID that it has given, which a caller
