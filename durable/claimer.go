@@ -26,6 +26,7 @@ type claimer struct {
 	dispatchers []*dispatcher // of the kinds
 	planner     *planner
 	trial       *trial
+	limiter     *limiter
 
 	mu        sync.Mutex
 	ahead     map[int64][]*flight // by time of the claim in units of gather. Guarded by mu.
@@ -35,11 +36,11 @@ type claimer struct {
 	closed    bool                // claims no further row. Guarded by mu.
 }
 
-func newClaimer(w common, done *completer, ds []*dispatcher, t *trial) *claimer {
-	c := &claimer{common: w, completer: done, dispatchers: ds, planner: &planner{w}, trial: t,
+func newClaimer(w common, done *completer, l *limiter, ds []*dispatcher, t *trial) *claimer {
+	c := &claimer{common: w, completer: done, dispatchers: ds, planner: &planner{w}, limiter: l, trial: t,
 		ahead: make(map[int64][]*flight), backlog: make([]turns, len(ds))}
 	c.batcher = batcher{make(chan struct{}, 1), c.flushOne}
-	done.claims = c.wake
+	done.claims, l.claims = c.wake, c.wake
 	return c
 }
 
@@ -87,6 +88,7 @@ func (c *claimer) postpone(h *flight) {
 		c.flights.remove(h)
 		return
 	}
+	c.limiter.left([]*flight{h})
 	h.move(ahead)
 	h.waits++
 	turn := (c.clock.nanos() + int64(busyPause)) / int64(gather)
@@ -171,9 +173,14 @@ func (c *claimer) take() (rows []*flight, more bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.takeAhead()
+	for _, h := range c.limiter.claimable() {
+		h.move(claimable)
+		c.claimable.put(h)
+	}
 	most := c.limits.MaxBatch
-	rows = c.suspects.next(c.trial, c.flights)
-	rows = append(rows, c.claimable.takeFirst(most-len(rows))...)
+	tried := c.suspects.next(c.trial, c.flights)
+	most -= len(tried)
+	rows = c.claimable.takeFirst(most)
 	more = c.claimable.n > 0
 	for i := range c.backlog {
 		if overdue := &c.backlog[i]; overdue.n > 0 {
@@ -182,7 +189,7 @@ func (c *claimer) take() (rows []*flight, more bool) {
 			rows = append(rows, some...)
 		}
 	}
-	return moveAll(rows, claiming), more
+	return moveAll(append(tried, c.limiter.admitClaims(rows)...), claiming), more
 }
 
 // takeAhead moves rows to claimable when their time has come. It also moves rows that are so far

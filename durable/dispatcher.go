@@ -19,6 +19,7 @@ import (
 type dispatcher struct {
 	common
 	completer *completer
+	limiter   *limiter
 	wheel     *hashedwheel.Timer
 	kind      *kind
 	handler   Handler
@@ -41,11 +42,6 @@ func (d *dispatcher) close() {
 		d.completer.release(h)
 	}
 }
-
-// overdueAhead is the number of overdue rows per handler that wait in the queue, claimed. Further
-// overdue rows stay pending, where Cancel reaches them, unless the database claims overdue rows as
-// it leases them.
-const overdueAhead = 8
 
 // room returns the number of overdue rows to claim now.
 func (d *dispatcher) room() int { return max(0, overdueAhead*len(d.callers)-d.queue.len()) }
@@ -127,8 +123,12 @@ func (d *dispatcher) fire(h *flight, c *caller) {
 		return
 	}
 	e.Payload = bytes.Clone(e.Payload) // the handler may change it
+	if !d.limiter.begin(h, c) {
+		return
+	}
 	term := d.lease.callContext()
 	if !d.lease.holds(h.term) {
+		d.limiter.ended(h, c)
 		d.counts.fenced.Add(1)
 		d.flights.remove(h)
 		return
@@ -155,6 +155,7 @@ func (d *dispatcher) call(term context.Context, h *flight, c *caller, f Firing) 
 		}
 		d.returned(h, err, fate, wait)
 	}()
+	defer d.limiter.ended(h, c)
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("durable: the handler panicked: %v", p)

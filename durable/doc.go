@@ -43,6 +43,8 @@
 //  11. After [Store.Pause] has returned, no worker claims an entry of its scope until
 //     [Store.Resume]. An entry claimed before that still fires. An entry that cannot fire by its
 //     NotAfter stays pending during the pause.
+//  12. After [Store.Limit] has returned, the handlers of all workers together keep the limit, except
+//     beside a worker that is paused beyond its lease.
 //
 // # Lease, claim, wheel, fire
 //
@@ -74,10 +76,11 @@ package durable
 //	kind.go        the kinds of a Work
 //	lease.go       the lease keeper of a Work
 //	flight.go      the rows in a Work, their stages, and the ground rules
-//	queue.go       rows that wait, by group, and those that wait for a handler
-//	callers.go     the goroutines that call handlers
+//	queue.go       rows that wait, by group, those that wait for a handler, and the goroutines that call it
 //	completer.go   the outcomes of handlers, and the times of batches
 //	firing.go      Handler and Firing
+//	quota.go       the part of a Work in a limit
+//	limiter.go     the limits in a Work, and its permits
 //	dispatcher.go  the wheel and the handlers
 //	suspects.go    adopted rows, and their trial
 //	planner.go     the occurrences of recurring rows
@@ -90,6 +93,7 @@ package durable
 //	store.go       Store
 //	mux.go         Mux
 //	pause.go       pauses
+//	limit.go       limits
 //	stats.go       the numbers of a Store
 //	read.go        reading pending entries
 //	dead.go        dead letters

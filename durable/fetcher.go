@@ -25,6 +25,8 @@ type feed struct {
 type fetcher struct {
 	common
 	claimer    *claimer
+	limiter    *limiter
+	sharer     *sharer
 	wakeOthers func()   // makes the other Works of the store look
 	kinds      []string // names of the kinds of the Work, or nil for all
 	schedules  []string // names that the Work knows
@@ -109,9 +111,9 @@ func (f *fetcher) leaseRows(ctx context.Context) error {
 	if err := f.clock.measure(ctx); err != nil {
 		return err
 	}
-	id, _, valid := f.lease.current()
+	id, _, valid := f.current()
 	if !valid {
-		return nil // the lease keeper is at work
+		return nil // the lease keeper or the limiter is at work
 	}
 	for _, each := range f.feeds {
 		if each.mark.Due > f.clock.nanos()+int64(f.limits.Lead) { // the clock was set back
@@ -127,10 +129,16 @@ func (f *fetcher) leaseRows(ctx context.Context) error {
 	return nil
 }
 
+// current returns the worker's id, the term, and whether the lease lasts and the limits are known.
+func (f *fetcher) current() (id int64, term uint64, valid bool) {
+	id, term, valid = f.lease.current()
+	return id, term, valid && f.sharer.knows(term)
+}
+
 // leaseBatch leases a batch of rows, and returns the feeds that may have more. The database
 // may have marked the rows as leased: only the end of the lease makes it return them again.
 func (f *fetcher) leaseBatch(ctx context.Context, id int64, feeds []*feed) (more []*feed, err error) {
-	req := backend.LeaseRequest{Worker: id, Until: f.clock.nanos() + int64(f.limits.Lead), Schedules: f.schedules, Unclaimed: f.serial}
+	req := backend.LeaseRequest{Worker: id, Until: f.clock.nanos() + int64(f.limits.Lead), Schedules: f.schedules, Unclaimed: f.serial || f.limiter.active.Load()}
 	var asked []*feed
 	for _, each := range feeds {
 		n, cancel := f.flights.reserve(each.kind, max(1, f.limits.LeaseBatch/len(feeds)))
@@ -177,7 +185,7 @@ func (f *fetcher) withoutDamage(err error) error {
 // adopt takes over a batch of rows of workers that are gone, and reports whether there may
 // be more.
 func (f *fetcher) adopt(ctx context.Context) (more bool) {
-	id, _, valid := f.lease.current()
+	id, _, valid := f.current()
 	n, cancel := f.flights.reserve(nil, min(f.limits.LeaseBatch, f.claimer.suspectRoom()))
 	defer cancel()
 	if !valid || n == 0 || ctx.Err() != nil {
@@ -233,7 +241,7 @@ func (f *fetcher) accept(row backend.Row, reserved bool) bool {
 // add adds a row to the table, unless the row belongs to a lease that was lost while the database
 // answered. If the table is full, the row takes the place of a row that is due later.
 func (f *fetcher) add(row backend.Row, reserved bool) (*flight, addition) {
-	id, term, valid := f.lease.current()
+	id, term, valid := f.current()
 	if !valid || row.Holder != 0 && row.Holder != id {
 		return nil, closed
 	}

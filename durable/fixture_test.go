@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"math"
 	"slices"
 	"sync"
 	"testing"
@@ -280,6 +281,13 @@ func (f *fixture) dead() (dead []durable.DeadLetter) {
 		dead = append(dead, d)
 	}
 	return dead
+}
+
+// takePermits gives permits of the limit of the store to a worker.
+func (f *fixture) takePermits(worker int64, n int) {
+	f.t.Helper()
+	_, err := f.b.Share(f.t.Context(), worker, math.MaxInt64, []backend.Demand{{Wants: n}})
+	require.NoError(f.t, err)
 }
 
 func seconds(all ...float64) (ds []time.Duration) {

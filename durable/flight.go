@@ -95,8 +95,9 @@ type common struct {
 // flights is the table of the rows that a Work holds.
 type flights struct {
 	kinds   kinds
-	most    int             // rows in the table. Immutable.
-	emptied context.Context // ends when the table is closed and empty
+	most    int                  // rows in the table. Immutable.
+	left    func(rows []*flight) // called for rows that leave the table. Immutable after newWorker.
+	emptied context.Context      // ends when the table is closed and empty
 	end     context.CancelFunc
 
 	mu     sync.Mutex
@@ -106,7 +107,7 @@ type flights struct {
 }
 
 func newFlights(ks kinds) *flights {
-	f := &flights{kinds: ks, rows: make(map[backend.Ref]*flight)}
+	f := &flights{kinds: ks, rows: make(map[backend.Ref]*flight), left: func([]*flight) {}}
 	for _, k := range ks {
 		f.most += k.options.MaxHeld
 	}
@@ -197,6 +198,7 @@ func (f *flights) has(h *flight) bool {
 
 // remove removes rows that have left their last places.
 func (f *flights) remove(rows ...*flight) {
+	f.left(rows)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, h := range moveAll(rows, dropped) {
@@ -246,28 +248,32 @@ const (
 	claimable              // waits for the next batch of claims
 	backlog                // overdue; waits until there is room in the queue
 	suspected              // adopted; waits for its trial, claimed
+	throttled              // due soon; waits until a limit has room for its claim
 	claiming               // in a batch of claims
 	waiting                // claimed; on the wheel
 	queued                 // due; waits for a handler
+	limited                // due; waits for a permit or a token of a limit
 	firing                 // a handler runs, or is about to
 	finished               // waits for the next batch of outcomes
 	storing                // in a batch of outcomes
 	dropped                // from every place
 )
 
-var stageNames = [...]string{"accepted", "ahead", "claimable", "backlog", "suspected", "claiming", "waiting", "queued", "firing", "finished", "storing", "dropped"}
+var stageNames = [...]string{"accepted", "ahead", "claimable", "backlog", "suspected", "throttled", "claiming", "waiting", "queued", "limited", "firing", "finished", "storing", "dropped"}
 
 // follows has, for each stage, the stages that may follow it.
 var follows = [...][]stage{
 	accepted:  {ahead, claimable, backlog, suspected, waiting, finished, dropped},
 	ahead:     {claimable, suspected, dropped},
-	claimable: {claiming, dropped},
-	backlog:   {claiming, dropped},
+	claimable: {throttled, claiming, dropped},
+	backlog:   {throttled, claiming, dropped},
 	suspected: {claiming, dropped},
+	throttled: {claimable, dropped},
 	claiming:  {ahead, claimable, suspected, waiting, finished, dropped}, // finished: the clock was set back far
 	waiting:   {queued, finished},                                        // finished: the queue is closed
 	queued:    {firing, finished},
-	firing:    {waiting, finished, dropped}, // waiting: it is early; dropped: the lease has ended
+	limited:   {queued, finished},
+	firing:    {waiting, limited, finished, dropped}, // waiting: it is early; dropped: the lease has ended
 	finished:  {storing},
 	storing:   {finished, dropped},
 	dropped:   {},

@@ -41,6 +41,7 @@ type Stats struct {
 
 	Running int64         // handlers that run in this process
 	Longest time.Duration // time since the first of them was called
+	Limited int64         // entries that wait in this process for limits; if they are due, Overdue counts them, too
 
 	Leased    int64 // entries leased, including repeatedly
 	Fired     int64 // calls of handlers
@@ -202,6 +203,7 @@ func (s *Store) Stats(ctx context.Context) (Stats, error) {
 		st.Due = append(st.Due, DueCount{dueRanges[i], n})
 	}
 	st.Running, st.Longest, _ = s.works.running("")
+	st.Limited = s.works.limited()
 	st.ClockOffset, st.ClockError = s.clock.figures()
 	var last error
 	if st.Errors, st.LastErrorTime, last = s.backend.Trouble().Last(); last != nil {

@@ -19,6 +19,8 @@ type worker struct {
 	wheel       *hashedwheel.Timer
 	fetcher     *fetcher
 	claimer     *claimer
+	limiter     *limiter
+	sharer      *sharer
 	dispatchers []*dispatcher // one per kind
 	completer   *completer
 }
@@ -42,10 +44,14 @@ func newWorker(ctx context.Context, e *env, all *works, ks []*kind, handlers []H
 	s := &sweep{look: make(chan struct{}, 1)}
 	shared := common{e, newLeaseKeeper(e, s, work), newFlights(byName), s}
 	w := &worker{common: shared, works: all, stop: stop, endWork: endWork, wheel: wheel, completer: newCompleter(shared)}
+	w.limiter = newLimiter(shared, w.completer)
+	w.sharer = &sharer{common: shared, limiter: w.limiter}
 	feeds, names, schedules, serial := []*feed{}, []string{}, make(map[string]bool), false
 	for i, k := range ks {
-		w.dispatchers = append(w.dispatchers, &dispatcher{common: shared, completer: w.completer, wheel: wheel,
-			kind: k, handler: handlers[i], queue: newQueue(), callers: make(callers, k.options.Concurrency)})
+		d := &dispatcher{common: shared, completer: w.completer, limiter: w.limiter, wheel: wheel,
+			kind: k, handler: handlers[i], queue: newQueue(), callers: make(callers, k.options.Concurrency)}
+		w.dispatchers = append(w.dispatchers, d)
+		w.limiter.parts = append(w.limiter.parts, limitedKind{k, d.callers, d.queue})
 		if byName[""] == nil || k.name == "" {
 			feeds = append(feeds, &feed{kind: k})
 		}
@@ -57,8 +63,8 @@ func newWorker(ctx context.Context, e *env, all *works, ks []*kind, handlers []H
 			schedules[name] = true
 		}
 	}
-	w.claimer = newClaimer(shared, w.completer, w.dispatchers, &all.trial)
-	w.fetcher = &fetcher{common: shared, claimer: w.claimer, wakeOthers: func() { all.wake(w) },
+	w.claimer = newClaimer(shared, w.completer, w.limiter, w.dispatchers, &all.trial)
+	w.fetcher = &fetcher{common: shared, claimer: w.claimer, limiter: w.limiter, sharer: w.sharer, wakeOthers: func() { all.wake(w) },
 		kinds: names, schedules: slices.Sorted(maps.Keys(schedules)), serial: serial, feeds: feeds}
 	return w, nil
 }
@@ -72,6 +78,7 @@ func (w *worker) run(ctx context.Context) {
 	}
 	var loops sync.WaitGroup
 	loops.Go(func() { w.lease.run(background) })
+	loops.Go(func() { w.sharer.run(background) })
 	loops.Go(func() { w.claimer.run(background) })
 	loops.Go(func() { w.completer.run(background) })
 	if err := w.fetcher.run(ctx); err != nil {
@@ -98,6 +105,7 @@ func (w *worker) run(ctx context.Context) {
 func (w *worker) drain() {
 	w.flights.close()
 	w.claimer.close()
+	w.flights.remove(w.limiter.close()...)
 	w.works.retire(w) // near rows go to other Works from here on
 	w.claimer.flushSoon()
 	var returned sync.WaitGroup
@@ -130,6 +138,9 @@ func (w *worker) running(pattern string) (n int64, oldest time.Duration, waiting
 		if due := d.queue.oldest(); due != 0 && (waiting == 0 || due < waiting) {
 			waiting = due
 		}
+	}
+	if _, due := w.limiter.held(); due != 0 && (waiting == 0 || due < waiting) {
+		waiting = due
 	}
 	return n, oldest, waiting
 }

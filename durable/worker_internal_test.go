@@ -25,6 +25,7 @@ func newTestWorker(t *testing.T) *worker {
 	w, err := newWorker(t.Context(), s.env, s.works, []*kind{{options: o, counts: &kindCounts{}}}, make([]Handler, 1), nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { w.wheel.Stop() })
+	w.sharer.seen.Store(math.MaxUint64)
 	return w
 }
 

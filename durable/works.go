@@ -89,6 +89,17 @@ func (w *works) running(pattern string) (n int64, oldest time.Duration, waiting 
 	return n, oldest, waiting
 }
 
+// limited returns the number of rows that wait for limits.
+func (w *works) limited() (n int64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for each := range w.all {
+		held, _ := each.limiter.held()
+		n += held
+	}
+	return n
+}
+
 // offer passes near rows to one of the Works, in turn, and rows that it does not take to the others.
 // It returns the rows that no Work takes.
 func (w *works) offer(rows []backend.Row) (left []backend.Row) {
@@ -108,6 +119,7 @@ func (w *works) wake(except *worker) {
 	for _, each := range w.taking {
 		if each != except {
 			each.fetcher.sweep.wantNow()
+			each.sharer.lookNow()
 		}
 	}
 }

@@ -104,6 +104,9 @@ const (
 	tokensFor  = int64(ShareEvery + ShareEvery/2)
 )
 
+// turnEvery is the time for which a worker keeps a permit that is left after the division.
+const turnEvery = 5 * time.Second
+
 // Decide returns the permit of a worker after its demand, the next free time of the tokens, and the grant.
 // others are the permits of other live workers. busy is the next free time before.
 func (d *Demand) Decide(l *Limit, worker int64, others []Permit, busy, now int64) (Permit, int64, Grant) {
@@ -137,7 +140,7 @@ func sane(p Permit) Permit {
 }
 
 // fairShare returns the share of a worker: everybody gets what it wants, or the same as all others that want
-// more. Permits that are left after the division go to these in turn, from second to second.
+// more. Permits that are left after the division go to these in turn.
 func fairShare(running int, mine Permit, others []Permit, now int64) int {
 	all := append([]Permit{mine}, others...)
 	slices.SortFunc(all, func(a, b Permit) int { return cmp.Compare(a.Wants, b.Wants) })
@@ -157,7 +160,7 @@ func fairShare(running int, mine Permit, others []Permit, now int64) int {
 func shareOfRest(left int, mine Permit, all []Permit, now int64) int {
 	slices.SortFunc(all, func(a, b Permit) int { return cmp.Compare(a.Worker, b.Worker) })
 	at := slices.IndexFunc(all, func(p Permit) bool { return p.Worker == mine.Worker })
-	turn := (at + int(now/int64(time.Second)%int64(len(all)))) % len(all)
+	turn := (at + int(now/int64(turnEvery)%int64(len(all)))) % len(all)
 	share := left / len(all)
 	if turn < left%len(all) {
 		share++

@@ -102,7 +102,7 @@ func (s *sharing) checkStarts() {
 
 // settle lets all workers call until nothing changes, and checks the division.
 func (s *sharing) settle() {
-	s.now = s.now / 1e9 * 1e9
+	s.now = s.now / 5e9 * 5e9
 	wanted := 0
 	for range 4 {
 		for id, w := range s.workers {
@@ -216,7 +216,7 @@ func TestScarcePermitsGoRound(t *testing.T) {
 	s := newSharing(t, backend.Limit{Running: 1}, 3)
 	had := make(map[int64]bool)
 	for range 6 {
-		s.now += int64(time.Second)
+		s.now += int64(5 * time.Second)
 		for id, w := range s.workers {
 			w.wants, w.running = 1, 0
 			s.call(id, false)

@@ -63,11 +63,10 @@ package sqlite
 //	sqlconn.go    connections of DB, which take turns with the writer
 //	db.go         the connections of DB
 //	backend.go    the Store, and the backend of its parts
-//	pause.go      pauses
+//	scopes.go     pauses and limits
 //	read.go       reading entries and sizes
 //	apply.go      operations on entries
 //	firing.go     workers, claims, and outcomes
 //	lease.go      leases of rows, and the index of kinds
-//	limit.go      limits
 //	tx.go         Tx and DB of the Store
 //	operate.go    Backup, Restore, and Verify

@@ -1,0 +1,130 @@
+package durable
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/hashedwheel/hwt/durable/backend"
+)
+
+// Limit bounds the handlers of the entries in a [Scope], in all processes together.
+type Limit struct {
+	// Running is the number of handlers that run at a time, 1 to 1,000,000. 0 is no bound.
+	Running int
+
+	// PerSecond is the number of handlers that begin per second, 0.000001 to 1,000,000. 0 is no bound.
+	PerSecond float64
+
+	// Burst is the number of handlers that may begin at once after a pause, 1 to 1,000,000. In each
+	// time t, at most Burst plus PerSecond times t handlers begin. 0 is the default, a tenth of PerSecond
+	// or 1. With a Burst below a hundredth of PerSecond plus 1, fewer handlers begin: the bound holds in a window of
+	// 10 ms, too.
+	Burst int
+}
+
+// LimitUse is a limit of a store, and its use.
+type LimitUse struct {
+	Scope
+	Limit
+	Held  int // permits of workers to run handlers at the same time; workers keep some that they will use soon
+	Wants int // handlers that run, or would run without the limit, as far as workers hold their entries
+}
+
+// complete returns the limit of a scope for the backend.
+func (l Limit) complete(scope Scope) (backend.Limit, error) {
+	expected := ""
+	switch {
+	case l == Limit{}:
+		return backend.Limit{}, invalid("Limit without Running and PerSecond (expected: one or both)")
+	case l.Running < 0 || l.Running > backend.MaxRunning:
+		expected = fmt.Sprintf("Limit.Running: %d (expected: 0 for no bound, or 1 to %d)", l.Running, backend.MaxRunning)
+	case l.PerSecond != 0 && !(l.PerSecond >= backend.MinPerSecond && l.PerSecond <= backend.MaxPerSecond):
+		expected = fmt.Sprintf("Limit.PerSecond: %g (expected: 0 for no bound, or %g to %g)", l.PerSecond, backend.MinPerSecond, backend.MaxPerSecond)
+	case l.Burst < 0 || l.Burst > backend.MaxBurst || l.Burst > 0 && l.PerSecond == 0:
+		expected = fmt.Sprintf("Limit.Burst: %d (expected: 0 for the default, or with PerSecond 1 to %d)", l.Burst, backend.MaxBurst)
+	}
+	if expected != "" {
+		return backend.Limit{}, invalid("%s", expected)
+	}
+	if l.PerSecond != 0 {
+		l.Burst = cmp.Or(l.Burst, int(max(1, math.Ceil(l.PerSecond/10))))
+	}
+	return backend.Limit{Scope: backend.Scope(scope), Running: l.Running, PerSecond: l.PerSecond, Burst: l.Burst}, scope.check()
+}
+
+// awareEvery is the pause between two looks for workers that do not know a limit.
+const awareEvery = 20 * time.Millisecond
+
+// Limit bounds the handlers of the entries in a scope. It replaces a limit of the same scope. An entry
+// that is in several scopes waits for all of their limits, and delays no entry outside of them.
+//
+// Limit waits until all workers of the store keep the limit, up to a second, or up to Options.Lease for a worker
+// that does not respond. After Limit has returned, a handler begins only if fewer than Running others run.
+// Handlers that run continue. If ctx ends before, the limit is stored, and the error says so.
+//
+// Workers share a limit: each gets the same number of permits, unless it needs fewer. If a worker dies, its
+// permits return at the end of its lease. A worker that is paused beyond its lease may still run a handler.
+// The Generation of a Firing fences it.
+func (s *Store) Limit(ctx context.Context, scope Scope, l Limit) error {
+	limit, err := l.complete(scope)
+	if err == nil {
+		err = s.backend.SetLimit(ctx, limit)
+	}
+	if err == nil {
+		err = s.awaitAware(ctx)
+	}
+	if err != nil {
+		return fmt.Errorf("durable: Limit of prefix %.64q and group %.64q: %w", scope.Prefix, scope.Group, err)
+	}
+	return nil
+}
+
+// awaitAware waits until all workers know the limits.
+func (s *Store) awaitAware(ctx context.Context) error {
+	for {
+		all, err := s.backend.Limited(ctx, backend.Version{Newest: -1})
+		if err != nil && !errors.Is(err, ErrDamaged) {
+			return fmt.Errorf("stored, but whether workers keep it is unknown: %w", err)
+		}
+		if all.Unaware == 0 {
+			return nil
+		}
+		select {
+		case <-time.After(awareEvery):
+		case <-ctx.Done():
+			return fmt.Errorf("stored, but %d workers do not keep it yet: %w", all.Unaware, context.Cause(ctx))
+		}
+	}
+}
+
+// RemoveLimit removes the limit of exactly this scope. It returns ErrNotFound if there is no such limit.
+// Workers learn of the removal within a second.
+func (s *Store) RemoveLimit(ctx context.Context, scope Scope) error {
+	err := scope.check()
+	if err == nil {
+		err = s.backend.RemoveLimit(ctx, backend.Scope(scope))
+	}
+	if err != nil {
+		return fmt.Errorf("durable: RemoveLimit of prefix %.64q and group %.64q: %w", scope.Prefix, scope.Group, err)
+	}
+	return nil
+}
+
+// Limits returns the limits, ordered by prefix and group. An error that wraps ErrDamaged names limits that are
+// damaged, and comes with the others: no handler of their scopes begins until Limit replaces them.
+func (s *Store) Limits(ctx context.Context) (limits []LimitUse, err error) {
+	all, err := s.backend.Limited(ctx, backend.Version{Newest: -1})
+	for _, use := range all.Limits {
+		if use.Running >= 0 {
+			limits = append(limits, LimitUse{Scope(use.Scope), Limit{use.Running, use.PerSecond, use.Burst}, use.Held, use.Wants})
+		}
+	}
+	if err != nil {
+		return limits, fmt.Errorf("durable: Limits: %w", err)
+	}
+	return limits, nil
+}

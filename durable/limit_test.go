@@ -1,0 +1,220 @@
+package durable_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hashedwheel/hwt/durable"
+)
+
+// gauge counts the running handlers of each kind and group.
+type gauge struct {
+	mu      sync.Mutex
+	running map[string]int
+	most    map[string]int
+	begun   map[string][]time.Time
+}
+
+func newGauge() *gauge {
+	return &gauge{running: make(map[string]int), most: make(map[string]int), begun: make(map[string][]time.Time)}
+}
+
+// names returns the names under which an entry counts.
+func names(e *durable.Entry) []string {
+	kind, _, _ := strings.Cut(e.Key, "/")
+	return []string{"", kind, "group " + e.Group, kind + " " + e.Group}
+}
+
+// handler returns a handler that takes a time.
+func (g *gauge) handler(took time.Duration) durable.Handler {
+	return func(ctx context.Context, f durable.Firing) error {
+		g.mu.Lock()
+		for _, name := range names(&f.Entry) {
+			g.running[name]++
+			g.most[name] = max(g.most[name], g.running[name])
+			g.begun[name] = append(g.begun[name], time.Now())
+		}
+		g.mu.Unlock()
+		time.Sleep(took)
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		for _, name := range names(&f.Entry) {
+			g.running[name]--
+		}
+		return nil
+	}
+}
+
+// reset begins to measure most again, from the handlers that run.
+func (g *gauge) reset() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for name, n := range g.running {
+		g.most[name] = n
+	}
+}
+
+func (g *gauge) mostOf(name string) int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.most[name]
+}
+
+func (g *gauge) count(name string) int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return len(g.begun[name])
+}
+
+// fill stores n entries of a kind and a group that are due now.
+func (f *fixture) fill(kind, group string, n int) {
+	f.t.Helper()
+	for i := range n {
+		f.setIn(fmt.Sprintf("%s/%s%d", kind, group, i), 0, func(e *durable.Entry) { e.Group = group })
+	}
+}
+
+func TestLimitBoundsHandlersOfAllWorks(t *testing.T) {
+	for name, scope := range map[string]durable.Scope{"": {}, "mail": {Prefix: "mail/"}, "group a": {Group: "a"}, "mail a": {Prefix: "mail/", Group: "a"}} {
+		t.Run("scope "+name, func(t *testing.T) {
+			inBubble(t, func(f *fixture) {
+				g := newGauge()
+				require.NoError(t, f.Limit(f.t.Context(), scope, durable.Limit{Running: 5}))
+				defer f.work(g.handler(time.Second), nil)()
+				defer f.work(g.handler(time.Second), nil)()
+				f.fill("mail", "a", 20)
+				f.fill("mail", "b", 20)
+				f.fill("sms", "a", 20)
+				time.Sleep(30 * time.Second)
+				synctest.Wait()
+				assert.Len(t, f.times(), 60)
+				assert.Equal(t, 5, g.mostOf(name))
+				if name != "" {
+					assert.Greater(t, g.mostOf(""), 20, "other scopes")
+				}
+				assert.Zero(t, f.stats().Limited)
+			})
+		})
+	}
+}
+
+func TestLimitHoldsWhenItReturns(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		g, scope := newGauge(), durable.Scope{Prefix: "mail/"}
+		defer f.work(g.handler(time.Second), &durable.WorkOptions{MaxAttempts: -1})()
+		defer f.work(g.handler(time.Second), nil)()
+		f.fill("mail", "", 2000)
+		time.Sleep(500 * time.Millisecond)
+		assert.Equal(t, 128, g.mostOf("mail"))
+		for _, running := range []int{40, 10, 30, 3} {
+			require.NoError(t, f.Limit(f.t.Context(), scope, durable.Limit{Running: running}))
+			g.reset()
+			before := g.count("mail")
+			within := g.mostOf("mail")
+			time.Sleep(5 * time.Second)
+			assert.LessOrEqual(t, g.mostOf("mail"), max(running, within))
+			assert.InDelta(t, 5*running, g.count("mail")-before, float64(4*running), "after the limit %d", running)
+			g.reset()
+			time.Sleep(2 * time.Second)
+			assert.Equal(t, running, g.mostOf("mail"))
+		}
+		uses, err := f.Limits(f.t.Context())
+		require.NoError(t, err)
+		require.Len(t, uses, 1)
+		assert.LessOrEqual(t, uses[0].Held, 3) // one may be on its way to the other Work
+		uses[0].Held = 3
+		assert.Equal(t, durable.LimitUse{Scope: scope, Limit: durable.Limit{Running: 3}, Held: 3, Wants: 128}, uses[0])
+		require.NoError(t, f.RemoveLimit(f.t.Context(), scope))
+		require.ErrorIs(t, f.RemoveLimit(f.t.Context(), scope), durable.ErrNotFound)
+		time.Sleep(3 * time.Second)
+		assert.Equal(t, 128, g.mostOf("mail"))
+	})
+}
+
+func TestRateBoundsHandlersThatBegin(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		g := newGauge()
+		require.NoError(t, f.Limit(f.t.Context(), durable.Scope{Group: "a"}, durable.Limit{PerSecond: 50, Burst: 10}))
+		defer f.work(g.handler(10*time.Millisecond), nil)()
+		defer f.work(g.handler(10*time.Millisecond), nil)()
+		f.fill("mail", "a", 1000)
+		f.fill("mail", "b", 100)
+		time.Sleep(10 * time.Second)
+		assert.Len(t, g.begun["group b"], 100)
+		assert.Less(t, g.begun["group b"][99].Sub(f.start), time.Second)
+		begun := g.begun["group a"]
+		assert.InDelta(t, 510, len(begun), 30)
+		slices.SortFunc(begun, time.Time.Compare)
+		for i, from := range begun {
+			for j, to := range begun[i:] {
+				require.LessOrEqual(t, float64(j+1), 10+50*to.Sub(from).Seconds()+1e-6)
+			}
+		}
+	})
+}
+
+// Rows that wait for a limit are claimed only as far as they have permits.
+func TestLimitedEntriesCanBeCancelled(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		g := newGauge()
+		require.NoError(t, f.Limit(f.t.Context(), durable.Scope{}, durable.Limit{Running: 2}))
+		defer f.work(g.handler(time.Minute), nil)()
+		f.fill("mail", "", 100)
+		time.Sleep(10 * time.Second)
+		st := f.stats()
+		assert.LessOrEqual(t, st.Claimed, int64(4))
+		assert.GreaterOrEqual(t, st.Limited, int64(96))
+		assert.InDelta(t, 10, st.Overdue.Seconds(), 1)
+		n, err := f.CancelPrefix(f.t.Context(), "mail/")
+		require.NoError(t, err)
+		assert.GreaterOrEqual(t, n, 96)
+		time.Sleep(5 * time.Minute)
+		assert.LessOrEqual(t, len(f.times()), 4)
+	})
+}
+
+func TestPermitsOfADeadWorkerReturn(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		g := newGauge()
+		require.NoError(t, f.Limit(f.t.Context(), durable.Scope{}, durable.Limit{Running: 3}))
+		worker, err := f.b.Heartbeat(f.t.Context(), 0, 5*time.Second)
+		require.NoError(t, err)
+		f.takePermits(worker, 3)
+		defer f.work(g.handler(time.Second), nil)()
+		f.fill("mail", "", 9)
+		time.Sleep(4 * time.Second)
+		assert.Empty(t, f.times())
+		time.Sleep(5 * time.Second)
+		assert.Len(t, f.times(), 9)
+		assert.Equal(t, 3, g.mostOf(""))
+	})
+}
+
+func TestInvalidLimitsAreNamed(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		ctx, long := f.t.Context(), strings.Repeat("x", 600)
+		for says, err := range map[string]error{
+			"without Running and PerSecond":           f.Limit(ctx, durable.Scope{}, durable.Limit{}),
+			"Limit.Running: -1 (expected: 0 for no":   f.Limit(ctx, durable.Scope{}, durable.Limit{Running: -1}),
+			"Limit.PerSecond: -2 (expected: 0 for no": f.Limit(ctx, durable.Scope{}, durable.Limit{PerSecond: -2}),
+			"Limit.Burst: 3 (expected: 0 for the":     f.Limit(ctx, durable.Scope{}, durable.Limit{Running: 1, Burst: 3}),
+			"600 bytes (expected: up to 512)":         f.Limit(ctx, durable.Scope{Prefix: long}, durable.Limit{Running: 1}),
+			"group \"xxx":                             f.RemoveLimit(ctx, durable.Scope{Group: long}),
+		} {
+			assert.ErrorIs(t, err, durable.ErrInvalid)
+			assert.ErrorContains(t, err, says)
+		}
+		limits, err := f.Limits(ctx)
+		require.NoError(t, err)
+		assert.Empty(t, limits)
+	})
+}
