@@ -126,6 +126,7 @@ var described = []metric{
 	durations("lateness", "Time from due times to calls of handlers", func(s durable.Stats) hwt.Histogram { return s.Lateness }),
 	durations("claim_time", "Duration of claim batches", func(s durable.Stats) hwt.Histogram { return s.ClaimTime }),
 	number(metrics.Counter, "errors", "Errors for which calls and workers waited for the database", func(s durable.Stats) int64 { return s.Errors }),
+	number(metrics.Gauge, "limited", "Entries in this process that wait for limits", func(s durable.Stats) int64 { return s.Limited }),
 	number(metrics.Gauge, "running", "Running handlers", func(s durable.Stats) int64 { return s.Running }),
 	seconds("longest_running", "Age of the handler that has run for the longest time", func(s durable.Stats) time.Duration { return s.Longest }),
 	seconds("overdue", "Lateness of the oldest entry that has not begun to fire", func(s durable.Stats) time.Duration { return s.Overdue }),

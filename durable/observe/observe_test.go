@@ -149,6 +149,18 @@ func TestLastRunsOfSeriesAreVisible(t *testing.T) {
 	})
 }
 
+func TestLimitsAreVisible(t *testing.T) {
+	s, err := memory.Open(t.Context(), nil)
+	require.NoError(t, err)
+	defer s.Close()
+	require.NoError(t, s.Limit(t.Context(), durable.Scope{Group: "tenant"}, durable.Limit{Running: 4, PerSecond: 0.5}))
+	blocks, err := observe.Section(s.Store).Read(t.Context())
+	require.NoError(t, err)
+	last := blocks[len(blocks)-1]
+	assert.Equal(t, "Limits", last.Title)
+	assert.Equal(t, [][]any{{"", "tenant", 4, 0.5, 1, 0, 0}}, last.Table.Rows)
+}
+
 func TestMetricsOfNoStoreAreNil(t *testing.T) {
 	require.Equal(t, metrics.Source(nil), observe.Metrics(nil))
 }

@@ -18,8 +18,8 @@ import (
 //		Sections: []inspect.Section{observe.Section(store)},
 //	}))
 //
-// It shows [durable.Stats], the pauses, and the last runs of up to 100 series. An open page costs the
-// database one reading of the sizes every two seconds, and one of the pauses per update. It looks for
+// It shows [durable.Stats], the pauses, the limits, and the last runs of up to 100 series. An open page costs the
+// database one reading of the sizes every two seconds, and one of the pauses and of the limits per update. It looks for
 // series once per ten seconds, in the order of the keys of all entries, for 200 ms at most:
 // [durable.Store.Series] finds the others.
 func Section(store *durable.Store) inspect.Section {
@@ -41,7 +41,11 @@ func Section(store *durable.Store) inspect.Section {
 		if len(pauses) > 0 {
 			blocks = append(blocks, pausesBlock(pauses))
 		}
-		return blocks, errors.Join(err, seriesErr, pausesErr)
+		limits, limitsErr := store.Limits(ctx)
+		if len(limits) > 0 {
+			blocks = append(blocks, limitsBlock(limits))
+		}
+		return blocks, errors.Join(err, seriesErr, pausesErr, limitsErr)
 	})
 }
 
@@ -112,6 +116,15 @@ func pausesBlock(pauses []durable.Pause) inspect.Block {
 	return b
 }
 
+// limitsBlock shows each limit, and its use.
+func limitsBlock(limits []durable.LimitUse) inspect.Block {
+	table := inspect.Table{Columns: []string{"prefix", "group", "running", "per second", "burst", "permits held", "handlers wanted"}}
+	for _, l := range limits {
+		table.Rows = append(table.Rows, []any{l.Prefix, l.Group, l.Running, l.PerSecond, l.Burst, l.Held, l.Wants})
+	}
+	return inspect.Block{Title: "Limits", Table: table}
+}
+
 func doneBlock(st durable.Stats) inspect.Block {
 	return inspect.Block{Title: "This process", Figures: []inspect.Figure{
 		{Name: "set", Value: st.Set},
@@ -120,6 +133,7 @@ func doneBlock(st durable.Stats) inspect.Block {
 		{Name: "fired", Value: st.Fired},
 		{Name: "running handlers", Value: st.Running},
 		{Name: "longest running", Value: st.Longest},
+		{Name: "waiting for limits", Value: st.Limited},
 		{Name: "lateness, p50", Value: st.Lateness.Quantile(0.5)},
 		{Name: "lateness, p99", Value: st.Lateness.Quantile(0.99)},
 		{Name: "retried", Value: st.Retried},

@@ -194,6 +194,9 @@ func (q *query) each(f func(*query) error) error {
 	return errors.Join(err, q.s.Reset())
 }
 
+// errEnough ends the reading of a result.
+var errEnough = errors.New("enough rows")
+
 // all scans the rows of the result, up to an error.
 func all[T any](q *query, scan func(*query) (T, error)) (rows []T, err error) {
 	err = q.each(func(q *query) error {

@@ -63,9 +63,6 @@ func unreadable(err error) error {
 	return err
 }
 
-// errEnough ends the reading of a result.
-var errEnough = errors.New("enough rows")
-
 // intact returns up to n rows of the result that are not damaged, or those up to the row at which
 // the payloads reach BatchBytes, and the damage of those between them.
 func (q *query) intact(n int) (rows []backend.Row, damaged, err error) {

@@ -38,6 +38,8 @@ func commands() []command {
 		{"pause", "[PREFIX]", "keep entries from firing", operate(pause)},
 		{"resume", "[PREFIX]", "end a pause", operate(resume)},
 		{"pauses", "", "list the pauses", operate(pauses)},
+		{"limit", "[PREFIX]", "limit the handlers of entries", operate(limit)},
+		{"limits", "", "list the limits", operate(limits)},
 		{"stats", "", "print the store's sizes", operate(stats)},
 		{"verify", "", "read everything and report damage", operate(verify)},
 		{"backup", "FILE", "copy an SQLite store to a new file (PostgreSQL: pg_dump)", operate(backup)},

@@ -410,6 +410,28 @@ func TestPausesAreSetListedAndEnded(t *testing.T) {
 	}
 }
 
+func TestLimitsAreSetListedAndRemoved(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "store.db")
+	newStore(t, place.Place{File: file})
+	succeed(t, "limit", "mail/", "--running", "40", "--store", file)
+	succeed(t, "limit", "--all", "--per-second", "2.5", "--store", file)
+	require.Equal(t, `prefix ""  group ""  running 0  per second 2.5  burst 1  held 0  wants 0
+prefix "mail/"  group ""  running 40  per second 0  burst 0  held 0  wants 0
+`, succeed(t, "limits", "--store", file))
+	require.Contains(t, succeed(t, "limits", "--json", "--store", file), `"running":40`)
+	succeed(t, "limit", "mail/", "--none", "--store", file)
+	succeed(t, "limit", "--all", "--none", "--store", file)
+	require.Empty(t, succeed(t, "limits", "--store", file))
+	for _, args := range [][]string{{"limit", "mail/"}, {"limit", "mail/", "--none", "--running", "1"}} {
+		status, _, log := hwtdurable(t, append(args, "--store", file)...)
+		require.Equal(t, 2, status)
+		require.Contains(t, log, "(expected: --running or --per-second, or --none)")
+	}
+	status, _, log := hwtdurable(t, "limit", "mail/", "--per-second", "-1", "--store", file)
+	require.Equal(t, 1, status)
+	require.Contains(t, log, "Limit.PerSecond: -1 (expected: ")
+}
+
 func TestRestoredStoreIsPausedOnRequest(t *testing.T) {
 	file, copied, restored := filepath.Join(t.TempDir(), "store.db"), filepath.Join(t.TempDir(), "backup.db"), filepath.Join(t.TempDir(), "restored.db")
 	newStore(t, place.Place{File: file})

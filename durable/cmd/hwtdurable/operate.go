@@ -24,7 +24,7 @@ type operation struct {
 	whole bool // reads the whole store, for as long as that takes
 	do    func(ctx context.Context, s *place.Store, args []string, p *printer) error
 	many  func(*durable.Store, context.Context, durable.Letters) (int, error) // in place of do, if letterFlags select letters
-	scope func(*durable.Store, context.Context, durable.Pause) error          // in place of do, with pauseFlags
+	scope func(*durable.Store, context.Context, *scopeFlags) error            // in place of do
 }
 
 // operate returns the function of a command on a store.
@@ -40,13 +40,13 @@ func operate(op operation) func(context.Context, []string, io.Writer, io.Writer)
 		if op.many != nil {
 			chosen.add(flags)
 		}
-		var paused pauseFlags
+		var scoped scopeFlags
 		if op.scope != nil {
-			paused.add(flags)
+			scoped.add(flags)
 		}
 		err := parse(flags, args, log)
 		if err == nil && op.scope != nil {
-			op, err = paused.choose(op, flags, log)
+			op, err = scoped.choose(op, flags, log)
 		}
 		if err == nil && op.many != nil {
 			op, err = chosen.choose(op, flags, log)
