@@ -110,6 +110,48 @@ func TestUnhandledKindWaitsForAWorker(t *testing.T) {
 	}
 }
 
+// During a deployment, workers of two releases run. Only the new one knows the new kind, whether the old
+// one starts before it or after it.
+func TestRollingDeploymentFiresNoKindWrongly(t *testing.T) {
+	for _, marks := range []bool{false, true} {
+		t.Run(fmt.Sprintf("leases marked=%v", marks), func(t *testing.T) {
+			inBubble(t, func(f *fixture) {
+				if marks {
+					f.b.leased = make(map[backend.Ref]bool)
+				}
+				var old, new durable.Mux
+				old.Handle("old/", f.noted("old", nil), nil)
+				new.Handle("old/", f.noted("new", nil), nil)
+				new.Handle("new/", f.noted("new", nil), nil)
+				set := func() {
+					for range 50 {
+						f.setIn(fmt.Sprint("new/", len(f.firings()), time.Now().UnixNano()), 0)
+						f.setIn(fmt.Sprint("old/", time.Now().UnixNano()), time.Second)
+						time.Sleep(20 * time.Millisecond)
+					}
+				}
+				first := f.workMux(&old)
+				set()
+				second := f.workMux(&new)
+				set()
+				time.Sleep(5 * time.Second)
+				first()
+				defer second()
+				defer f.workMux(&old)()
+				time.Sleep(10 * time.Second)
+				counts := map[string]int{}
+				for _, key := range f.firedKeys() {
+					counts[strings.SplitAfter(key, "/")[0]]++
+				}
+				assert.Equal(t, 100, counts["new new/"])
+				assert.Equal(t, 100, counts["new old/"]+counts["old old/"])
+				assert.Zero(t, counts["old new/"])
+				assert.Positive(t, counts["old old/"])
+			})
+		})
+	}
+}
+
 // The handler of the entry may have run: a Cancel must not succeed until a worker of its kind has come.
 func TestClaimedEntryOfAnotherKindStaysClaimed(t *testing.T) {
 	inBubble(t, func(f *fixture) {
