@@ -140,7 +140,7 @@ func removal(p place.Place) string {
 	if p.File != "" {
 		return fmt.Sprintf("delete the files %s, %[1]s-wal, and %[1]s-shm", p.File)
 	}
-	return fmt.Sprintf("execute DROP TABLE %[1]s.entry, %[1]s.dead, %[1]s.worker, %[1]s.pause, %[1]s.meta; "+
+	return fmt.Sprintf("execute DROP TABLE %[1]s.entry, %[1]s.dead, %[1]s.worker, %[1]s.pause, %[1]s.limits, %[1]s.permit, %[1]s.meta; "+
 		"DROP SEQUENCE %[1]s.generation, %[1]s.removal, %[1]s.witness in its database", pgx.Identifier{p.Schema}.Sanitize())
 }
 
