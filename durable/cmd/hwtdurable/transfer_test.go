@@ -122,7 +122,7 @@ func TestMigrationIsLosslessInBothDirections(t *testing.T) {
 	require.Equal(t, want, contents(t, "--store", back))
 	status, _, log := hwtdurable(t, "migrate", "--store", file, "--to-postgres", url)
 	require.Equal(t, 1, status)
-	require.Contains(t, log, `the target is not empty: if a failed migration has left it, execute DROP TABLE "hwt".entry, "hwt".dead, "hwt".worker, "hwt".pause, "hwt".meta; DROP SEQUENCE "hwt".generation, "hwt".removal, "hwt".witness`)
+	require.Contains(t, log, `the target is not empty: if a failed migration has left it, execute DROP TABLE "hwt".entry, "hwt".dead, "hwt".worker, "hwt".pause, "hwt".limits, "hwt".permit, "hwt".meta; DROP SEQUENCE "hwt".generation, "hwt".removal, "hwt".witness`)
 	_, after, _ := strings.Cut(log, "execute ")
 	sql, _, _ := strings.Cut(after, " in its database")
 	conn, err := pgx.Connect(t.Context(), url)
