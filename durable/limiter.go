@@ -29,7 +29,6 @@ type limiter struct {
 	claims    chan<- struct{} // wakes the claimer for pending rows. Immutable after newClaimer.
 
 	mu      sync.Mutex
-	version backend.Version          // Guarded by mu.
 	term    uint64                   // of the permits. Guarded by mu.
 	quotas  map[backend.Scope]*quota // Guarded by mu.
 	lengths []int                    // of the prefixes of quotas, ascending. Guarded by mu.
