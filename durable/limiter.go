@@ -509,12 +509,17 @@ func (s *sharer) step(ctx context.Context) time.Duration {
 	if urgent || s.version.Newest != s.aware {
 		pause = shareSoon
 	}
-	if time.Since(s.shared) >= pause && (some || pause == shareSoon) {
+	shares := some || pause == shareSoon
+	if shares && time.Since(s.shared) >= pause {
 		s.shared, pause = time.Now(), cmp.Or(s.pause, backend.ShareEvery)
 		s.share(ctx)
 		until, _, _ = s.limiter.advance()
 	}
-	return max(time.Millisecond, min(until, time.Until(s.looked.Add(backend.ShareEvery)), time.Until(s.shared.Add(pause))))
+	until = min(until, time.Until(s.looked.Add(backend.ShareEvery)))
+	if shares {
+		until = min(until, time.Until(s.shared.Add(pause)))
+	}
+	return max(time.Millisecond, until)
 }
 
 // refresh reads the limits if they have changed.

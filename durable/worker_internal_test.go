@@ -101,3 +101,10 @@ func TestStaleClockKeepsNoRowOfALostLease(t *testing.T) {
 	w.dispatchers[0].fire(w.dispatchers[0].queue.get(), &w.dispatchers[0].callers[0])
 	require.Empty(t, w.flights.rows)
 }
+
+// A store without limits pays one look per backend.ShareEvery.
+func TestWorkerWithoutLimitsRests(t *testing.T) {
+	s := newTestWorker(t).sharer
+	s.step(t.Context())
+	require.Greater(t, s.step(t.Context()), backend.ShareEvery/2)
+}
