@@ -119,7 +119,7 @@ func (c *claimer) close() {
 func (c *claimer) suspectRoom() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return (c.flights.most+1)/2 - c.suspects.size()
+	return (c.flights.total.most+1)/2 - c.suspects.size()
 }
 
 // dropLatest drops a row that is due among the last and later than a new row of a kind, and reports whether
@@ -147,7 +147,7 @@ func (c *claimer) takeLatest(k *kind, due int64) *flight {
 		}
 		rows := c.ahead[turn]
 		i := slices.IndexFunc(rows, func(h *flight) bool {
-			return h.row.Due > due && h.row.State == backend.Pending && (h.kind == k || k.name == "")
+			return h.row.Due > due && h.row.State == backend.Pending && h.kind.memory == k.memory
 		})
 		if i < 0 {
 			continue

@@ -73,6 +73,7 @@ package durable
 //	options.go     Options and WorkOptions
 //	retry.go       the fate of an attempt that failed
 //	env.go         the part of a Store that its Works share: the database, its clock, and the counters
+//	memory.go      the shares of groups in the memory of a Work
 //	kind.go        the kinds of a Work
 //	lease.go       the lease keeper of a Work
 //	flight.go      the rows in a Work, their stages, and the ground rules
@@ -85,6 +86,7 @@ package durable
 //	suspects.go    adopted rows, and their trial
 //	planner.go     the occurrences of recurring rows
 //	claimer.go     claims shortly before the due times
+//	feed.go        positions in the order of due times
 //	fetcher.go     rows from the database
 //	worker.go      a Work
 //	works.go       the Works of a Store

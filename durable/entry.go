@@ -43,9 +43,14 @@ type Entry struct {
 	Every Every
 
 	// Group is the name of a group of entries, such as a tenant. It has at most 128 bytes. The
-	// entries without a group, "", are a group, too. Due entries of different groups that wait for
-	// handlers of a kind take turns: a group with a backlog delays no other group. Move, retries, Requeue, and
-	// further occurrences keep the group.
+	// entries without a group, "", are a group, too. Move, retries, Requeue, and further occurrences
+	// keep the group.
+	//
+	// Groups take turns at the handlers of a kind: a due entry waits for the entries of its group
+	// before it, and for one entry of each other group per entry of its own. A group may hold a share of
+	// WorkOptions.MaxHeld. A worker leaves further entries of the group in the database, and passes over them to the
+	// entries of other groups. It passes over up to 32 groups. The entries of more groups with backlogs are
+	// taken in the order of due times.
 	Group string
 
 	// Headers are passed to the handler with the Payload, for example a trace context. Names and

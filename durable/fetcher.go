@@ -11,13 +11,6 @@ import (
 // adoptEvery is the pause between two looks for rows of workers that are gone.
 const adoptEvery = time.Second
 
-// feed is the position of the fetcher in the rows of one lane of the database.
-type feed struct {
-	kind  *kind          // that of all other keys stands for the rows of all kinds
-	mark  backend.Cursor // the watermark
-	sweep bool           // wanted, once there is room for its rows
-}
-
 // fetcher takes rows from the database: pending rows that are due soon, and claimed rows of workers
 // that are gone. It requests only rows after the last row that it has seen in the order of due
 // times: a look costs little without new rows. Sweeps find the rows that appear before that
@@ -33,6 +26,7 @@ type fetcher struct {
 	serial     bool     // claims may have to wait: the database makes none as it leases
 
 	feeds  []*feed   // Of run.
+	behind time.Time // of the last look behind a main position. Of run.
 	damage string    // that was logged last. Of run.
 	logged time.Time // when it was. Of run.
 }
@@ -59,7 +53,7 @@ func (f *fetcher) run(ctx context.Context) error {
 				continue
 			}
 			for _, each := range sweeps {
-				each.mark, each.sweep = backend.Cursor{}, false
+				each.restart(f.recent())
 			}
 			if len(sweeps) == len(f.feeds) {
 				swept = time.Now()
@@ -115,15 +109,47 @@ func (f *fetcher) leaseRows(ctx context.Context) error {
 	if !valid {
 		return nil // the lease keeper or the limiter is at work
 	}
+	var more []*position
 	for _, each := range f.feeds {
-		if each.mark.Due > f.clock.nanos()+int64(f.limits.Lead) { // the clock was set back
-			each.mark = backend.Cursor{}
+		f.passOver(each)
+		more = append(more, each.positions()...)
+	}
+	for _, p := range more {
+		if p.mark.Due > f.clock.nanos()+int64(f.limits.Lead) { // the clock was set back
+			p.mark = backend.Cursor{}
 		}
 	}
-	for more := f.feeds; len(more) > 0 && ctx.Err() == nil; {
+	for len(more) > 0 && ctx.Err() == nil {
 		var err error
 		if more, err = f.leaseBatch(ctx, id, more); err != nil {
 			return err
+		}
+	}
+	return f.lookBehind(ctx, id)
+}
+
+// recent returns the position from which on sweeps read first while a feed passes over groups.
+func (f *fetcher) recent() backend.Cursor {
+	return backend.Cursor{Due: f.clock.nanos() - int64(nearSlack)}
+}
+
+// lookBehind continues the sweeps behind the main positions once per poll, for a tenth of the time at most.
+func (f *fetcher) lookBehind(ctx context.Context, id int64) error {
+	begun := time.Now()
+	if begun.Sub(f.behind) < f.limits.Poll {
+		return nil
+	}
+	f.behind = begun
+	for _, d := range f.feeds {
+		d.reread(f.recent()) // at the next look
+		for more := true; more && d.behind != nil && ctx.Err() == nil && time.Since(begun) < f.limits.Poll/10; {
+			some, err := f.leaseBatch(ctx, id, []*position{d.behind})
+			if err != nil {
+				return err
+			}
+			if more = len(some) > 0; d.behind.ended || d.behind.mark.Compare(d.main.mark) >= 0 {
+				d.behind = nil
+			}
 		}
 	}
 	return nil
@@ -135,35 +161,60 @@ func (f *fetcher) current() (id int64, term uint64, valid bool) {
 	return id, term, valid && f.sharer.knows(term)
 }
 
-// leaseBatch leases a batch of rows, and returns the feeds that may have more. The database
+// leaseBatch leases a batch of rows, and returns the positions behind which there may be more. The database
 // may have marked the rows as leased: only the end of the lease makes it return them again.
-func (f *fetcher) leaseBatch(ctx context.Context, id int64, feeds []*feed) (more []*feed, err error) {
+func (f *fetcher) leaseBatch(ctx context.Context, id int64, positions []*position) (more []*position, err error) {
 	req := backend.LeaseRequest{Worker: id, Until: f.clock.nanos() + int64(f.limits.Lead), Schedules: f.schedules, Unclaimed: f.serial || f.limiter.active.Load()}
-	var asked []*feed
-	for _, each := range feeds {
-		n, cancel := f.flights.reserve(each.kind, max(1, f.limits.LeaseBatch/len(feeds)))
+	var asked []*position
+	for _, p := range positions {
+		n, cancel := f.flights.reserve(p.feed.kind, p.group, max(1, f.limits.LeaseBatch/len(positions)))
 		defer cancel()
 		if n > 0 { // otherwise the next poll continues
-			req.Lanes = append(req.Lanes, backend.Lane{Kind: each.kind.name, After: each.mark, Max: n})
-			asked = append(asked, each)
+			req.Lanes = append(req.Lanes, f.lane(p, n))
+			asked = append(asked, p)
 		}
 	}
 	if len(asked) == 0 {
 		return nil, nil
 	}
 	lanes, err := f.backend.Lease(ctx, req)
-	for i, rows := range lanes {
-		for _, row := range rows {
+	for i, lane := range lanes {
+		for _, row := range lane.Rows {
 			if !f.accept(row, true) {
 				return nil, nil // the lease has ended
 			}
-			asked[i].mark = backend.Cursor{Due: row.Due, Key: row.Key, Slot: row.Slot()}
 		}
-		if len(rows) == req.Lanes[i].Max || backend.Payloads(rows) >= backend.BatchBytes {
-			more = append(more, asked[i])
+		p := asked[i]
+		if p.mark, p.ended = lane.Reached, !lane.More; lane.More {
+			more = append(more, p)
+		} else if p.group != nil {
+			p.feed.rejoin(p)
+			f.flights.rejoin(p.feed.kind, *p.group)
 		}
 	}
+	for _, p := range asked {
+		f.passOver(p.feed)
+	}
 	return more, f.withoutDamage(err)
+}
+
+// lane returns the lane of up to n rows behind a position. The sweep behind the main position takes rows of groups
+// that have room.
+func (f *fetcher) lane(p *position, n int) backend.Lane {
+	lane := backend.Lane{Kind: p.feed.kind.name, Group: p.group, After: p.mark, Max: n}
+	if p.group == nil && len(p.feed.passed) > 0 {
+		if lane.Without = p.feed.groups(); p == p.feed.behind {
+			lane.Without = f.flights.sated(p.feed.kind, lane.Without)
+		}
+	}
+	return lane
+}
+
+// passOver makes a feed pass over the groups that have reached their shares.
+func (f *fetcher) passOver(d *feed) {
+	for _, group := range f.flights.pass(d.kind) {
+		d.pass(group)
+	}
 }
 
 // damageEvery is the pause after which the same damage is logged again.
@@ -186,7 +237,7 @@ func (f *fetcher) withoutDamage(err error) error {
 // be more.
 func (f *fetcher) adopt(ctx context.Context) (more bool) {
 	id, _, valid := f.current()
-	n, cancel := f.flights.reserve(nil, min(f.limits.LeaseBatch, f.claimer.suspectRoom()))
+	n, cancel := f.flights.reserve(nil, nil, min(f.limits.LeaseBatch, f.claimer.suspectRoom()))
 	defer cancel()
 	if !valid || n == 0 || ctx.Err() != nil {
 		return false

@@ -90,14 +90,14 @@ func (f *faulty) Apply(ctx context.Context, ops []backend.Op) ([]backend.Result,
 	return f.DB.Apply(ctx, ops)
 }
 
-func (f *faulty) Lease(ctx context.Context, req backend.LeaseRequest) ([][]backend.Row, error) {
+func (f *faulty) Lease(ctx context.Context, req backend.LeaseRequest) ([]backend.Leased, error) {
 	if err := f.fail("Lease"); err != nil {
 		return nil, err
 	}
 	lanes, err := f.DB.Lease(ctx, req)
 	for i := range lanes {
 		var marked error
-		lanes[i], marked = f.mark(ctx, &req, lanes[i])
+		lanes[i].Rows, marked = f.mark(ctx, &req, lanes[i].Rows)
 		err = cmp.Or(err, marked)
 	}
 	if f.during != nil {

@@ -29,6 +29,8 @@ import (
 //	    then only a copy for which supersededBy holds replaces it.
 //	W5. Rows that wait for a claim or for a handler leave by group in turn: a row waits for the
 //	    rows of its group before it, and for one row of each other group per row of its own.
+//
+// W6, in feed.go, says which rows the fetcher reads next.
 
 // flight is a row in the hands of a Work. Its place has it alone, by W1. The place reads and changes
 // the fields without a rule here.
@@ -95,42 +97,51 @@ type common struct {
 // flights is the table of the rows that a Work holds.
 type flights struct {
 	kinds   kinds
-	most    int                  // rows in the table. Immutable.
+	look    chan<- struct{}      // wakes the fetcher
 	left    func(rows []*flight) // called for rows that leave the table. Immutable after newWorker.
 	emptied context.Context      // ends when the table is closed and empty
 	end     context.CancelFunc
 
 	mu     sync.Mutex
 	rows   map[backend.Ref]*flight // Guarded by mu.
-	coming int                     // rows that calls under way may return. Guarded by mu.
+	total  *memory                 // of all rows. Guarded by mu.
 	closed bool                    // takes no further row. Guarded by mu.
 }
 
-func newFlights(ks kinds) *flights {
-	f := &flights{kinds: ks, rows: make(map[backend.Ref]*flight), left: func([]*flight) {}}
-	for _, k := range ks {
-		f.most += k.options.MaxHeld
-	}
+// newFlights returns a table for kinds with memories. If one of them is the kind of all other keys, all kinds
+// share the memory total.
+func newFlights(ks kinds, total *memory, look chan<- struct{}) *flights {
+	f := &flights{kinds: ks, look: look, rows: make(map[backend.Ref]*flight), total: total, left: func([]*flight) {}}
 	f.emptied, f.end = context.WithCancel(context.Background())
 	return f
 }
 
-// room returns the number of rows of a kind for which the table has room. For the rows of all
-// kinds, k is nil or the kind of all other keys: the fetcher cannot tell their kinds before it has
-// them. The caller holds mu.
-func (f *flights) room(k *kind) int {
-	if k == nil || k.name == "" {
-		return f.most - len(f.rows) - f.coming
+// memoryOf returns the memory of a kind, or the whole memory for nil: the fetcher cannot tell the kinds of adopted rows
+// before it has them.
+func (f *flights) memoryOf(k *kind) *memory {
+	if k == nil {
+		return f.total
 	}
-	return k.options.MaxHeld - k.held - k.coming
+	return k.memory
 }
 
-// reserve returns the number of rows, up to most, that a call of the database may return.
-// Until cancel, other rows leave room for them.
-func (f *flights) reserve(k *kind, most int) (n int, cancel func()) {
+// count adds to the number of held rows of the kind and group of h. The caller holds mu.
+func (f *flights) count(h *flight, by int) {
+	m := f.memoryOf(h.kind)
+	if m != f.total {
+		f.total.count("", by)
+	}
+	if m.count(h.row.Group, by) {
+		request(f.look)
+	}
+}
+
+// reserve returns the number of rows of a kind and a group, up to most, that a call of the database may return. A
+// nil group stands for all groups. Until cancel, other rows leave room for them.
+func (f *flights) reserve(k *kind, group *string, most int) (n int, cancel func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	n = max(0, min(most, f.room(k)))
+	n = max(0, min(most, f.memoryOf(k).roomFor(group)))
 	f.expect(k, n)
 	return n, func() {
 		f.mu.Lock()
@@ -141,8 +152,8 @@ func (f *flights) reserve(k *kind, most int) (n int, cancel func()) {
 
 // expect adds to the number of rows that may come. The caller holds mu.
 func (f *flights) expect(k *kind, n int) {
-	if f.coming += n; k != nil {
-		k.coming += n
+	if f.total.coming += n; f.memoryOf(k) != f.total {
+		k.memory.coming += n
 	}
 }
 
@@ -150,10 +161,28 @@ func (f *flights) expect(k *kind, n int) {
 func (f *flights) halfEmpty(k *kind) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if k.name == "" {
-		return len(f.rows) <= f.most/2
-	}
-	return k.held <= k.options.MaxHeld/2
+	return k.memory.held <= k.memory.most/2
+}
+
+// pass makes the feed of a kind pass over the groups that have reached their shares, and returns them.
+func (f *flights) pass(k *kind) []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return k.memory.pass()
+}
+
+// sated returns the groups of a kind, out of some, that hold their shares.
+func (f *flights) sated(k *kind, some []string) []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.DeleteFunc(some, func(group string) bool { return !k.memory.sated(group) })
+}
+
+// rejoin ends pass for a group.
+func (f *flights) rejoin(k *kind, group string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(k.memory.passed, group)
 }
 
 // addition is the answer of add.
@@ -163,6 +192,7 @@ const (
 	added  addition = iota
 	known           // the copy in the table stays
 	full            // there is no room
+	sated           // the group of the row holds its share
 	closed          // the Work takes no further row, or not this row
 )
 
@@ -179,12 +209,14 @@ func (f *flights) add(row backend.Row, term uint64, reserved bool) (*flight, add
 		return old, known
 	case f.closed:
 		return nil, closed
-	case !reserved && f.room(k) <= 0:
+	case !reserved && f.memoryOf(k).room() <= 0:
 		return nil, full
+	case !reserved && f.memoryOf(k).sated(row.Group):
+		return nil, sated
 	}
 	h := &flight{row: row, kind: k, term: term, leased: leased}
 	if f.rows[row.Ref()] = h; old == nil {
-		k.held++
+		f.count(h, 1)
 	}
 	return h, added
 }
@@ -204,7 +236,7 @@ func (f *flights) remove(rows ...*flight) {
 	for _, h := range moveAll(rows, dropped) {
 		if ref := h.row.Ref(); f.rows[ref] == h {
 			delete(f.rows, ref)
-			h.kind.held--
+			f.count(h, -1)
 		}
 	}
 	f.endIfEmpty()

@@ -48,7 +48,7 @@ func TestCopyReplacesARowThatCannotFire(t *testing.T) {
 		"a second announced copy, before the database has leased one": {false, false, 1, announced, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := newFlights(kinds{"": {options: WorkOptions{MaxHeld: 1}}})
+			f := newTable(kinds{"": {options: WorkOptions{MaxHeld: 1}}})
 			h, answer := f.add(backend.Row{Key: "k"}, 1, false)
 			require.Equal(t, added, answer)
 			h.leased = c.leased
@@ -61,30 +61,47 @@ func TestCopyReplacesARowThatCannotFire(t *testing.T) {
 			require.Equal(t, c.leased || !c.replaces && row.Holder != 0, f.wasLeased(h))
 			n, _ := f.size()
 			require.Equal(t, 1, n)
-			require.Equal(t, 1, f.kinds[""].held)
+			require.Equal(t, 1, f.total.held)
 		})
 	}
 }
 
+// newTable returns a table with a memory per kind, or one memory with the kind of all other keys.
+func newTable(ks kinds) *flights {
+	total := &memory{}
+	for _, k := range ks {
+		total.most += k.options.MaxHeld
+		k.memory = &memory{most: k.options.MaxHeld}
+	}
+	if k := ks[""]; k != nil {
+		k.memory = total
+	}
+	return newFlights(ks, total, make(chan struct{}, 1))
+}
+
 func TestReservedRoomIsOfOneKind(t *testing.T) {
-	a, b := &kind{name: "a/", options: WorkOptions{MaxHeld: 3}}, &kind{name: "b/", options: WorkOptions{MaxHeld: 2}}
-	f := newFlights(kinds{"a/": a, "b/": b})
-	n, cancel := f.reserve(a, 2)
+	a, b := &kind{name: "a/", options: WorkOptions{MaxHeld: 4}}, &kind{name: "b/", options: WorkOptions{MaxHeld: 3}}
+	f := newTable(kinds{"a/": a, "b/": b})
+	for _, key := range []string{"a/0", "b/0"} { // the first look takes less
+		_, answer := f.add(backend.Row{Key: key}, 1, false)
+		require.Equal(t, added, answer)
+	}
+	n, cancel := f.reserve(a, nil, 2)
 	require.Equal(t, 2, n)
-	rest, cancelRest := f.reserve(a, 10)
+	rest, cancelRest := f.reserve(a, nil, 10)
 	require.Equal(t, 1, rest, "MaxHeld of the kind")
-	none, cancelNone := f.reserve(a, 1)
+	none, cancelNone := f.reserve(a, nil, 1)
 	require.Zero(t, none)
 	_, answer := f.add(backend.Row{Key: "a/1"}, 1, false)
 	require.Equal(t, full, answer, "an announced row leaves the reserved room")
-	of, cancelB := f.reserve(b, 10)
+	of, cancelB := f.reserve(b, nil, 10)
 	require.Equal(t, 2, of)
-	adopted, _ := f.reserve(nil, 10)
+	adopted, _ := f.reserve(nil, nil, 10)
 	require.Zero(t, adopted, "rows of all kinds")
 	for _, c := range []func(){cancel, cancelRest, cancelNone, cancelB} {
 		c()
 	}
-	adopted, cancel = f.reserve(nil, 10)
+	adopted, cancel = f.reserve(nil, nil, 10)
 	require.Equal(t, 5, adopted)
 	cancel()
 	for i, half := range []bool{true, false, false} {
@@ -101,12 +118,12 @@ func TestReservedRoomIsOfOneKind(t *testing.T) {
 
 // A Work that ends waits for emptied.
 func TestTableEndsWhenClosedAndEmpty(t *testing.T) {
-	f := newFlights(kinds{"": {options: WorkOptions{MaxHeld: 2}}})
+	f := newTable(kinds{"": {options: WorkOptions{MaxHeld: 2}}})
 	old, _ := f.add(backend.Row{Key: "k"}, 1, false)
 	h, _ := f.add(backend.Row{Key: "k", Holder: 1}, 2, true)
 	f.remove(old) // which h has replaced
 	require.True(t, f.has(h))
-	require.Equal(t, 1, f.kinds[""].held)
+	require.Equal(t, 1, f.total.held)
 	f.close()
 	_, answer := f.add(backend.Row{Key: "other"}, 2, true)
 	require.Equal(t, closed, answer)
@@ -115,6 +132,6 @@ func TestTableEndsWhenClosedAndEmpty(t *testing.T) {
 	require.NoError(t, f.emptied.Err())
 	f.remove(h)
 	require.Error(t, f.emptied.Err())
-	require.Zero(t, f.kinds[""].held)
+	require.Zero(t, f.total.held)
 	require.Panics(t, func() { f.remove(h) }, "a row leaves once")
 }

@@ -3,12 +3,14 @@ package durable_test
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 
 	"github.com/hashedwheel/hwt/durable"
+	"github.com/hashedwheel/hwt/durable/backend"
 )
 
 func group(name string) func(*durable.Entry) { return func(e *durable.Entry) { e.Group = name } }
@@ -31,28 +33,62 @@ func busily(context.Context, durable.Firing) error {
 	return nil
 }
 
-// The entries of the large group are overdue, due at the same time as the others, or both. The row of another
-// group waits for one row of each group, and for a batch of claims if it is overdue.
+// The entries of the large group are overdue, due with the others, or due in the same second. An entry of another group
+// waits for one of each group, and for a batch of claims. Most entries of the large group stay in the database if MaxHeld is small.
 func TestBacklogOfAGroupDelaysNoOtherGroup(t *testing.T) {
 	for _, due := range []time.Duration{-time.Second, 0, time.Second} {
-		t.Run(fmt.Sprint(due), func(t *testing.T) {
+		t.Run(fmt.Sprint(due), func(t *testing.T) { testBacklog(t, due, 0) })
+		t.Run(fmt.Sprint(due, " with few entries in memory"), func(t *testing.T) { testBacklog(t, due, 400) })
+	}
+}
+
+func testBacklog(t *testing.T, due time.Duration, held int) {
+	inBubble(t, func(f *fixture) {
+		for i := range 3000 {
+			f.setIn(fmt.Sprint("large-", i), due, group("large"))
+		}
+		for i := range 20 {
+			f.setIn(fmt.Sprint("small-", i), max(due, 0)+time.Duration(i)*20*time.Millisecond, group("small"))
+			f.setIn(fmt.Sprint("plain-", i), max(due, 0)+time.Duration(i)*20*time.Millisecond)
+		}
+		end := f.work(busily, &durable.WorkOptions{Concurrency: 1, MaxHeld: held})
+		time.Sleep(20 * time.Second)
+		for _, name := range []string{"", "small"} {
+			most, n := f.latenessOf(name)
+			assert.Equal(t, 20, n)
+			assert.LessOrEqual(t, most, 45*time.Millisecond, "group %q", name)
+		}
+		_, n := f.latenessOf("large")
+		assert.Equal(t, 3000, n)
+		end()
+	})
+}
+
+// Groups get their positions and give them up all the time, more of them than a worker keeps positions for.
+func TestEntriesOfManyGroupsFireOnce(t *testing.T) {
+	for _, marks := range []bool{false, true} {
+		t.Run(fmt.Sprintf("database marks leases %t", marks), func(t *testing.T) {
 			inBubble(t, func(f *fixture) {
-				for i := range 3000 {
-					f.setIn(fmt.Sprint("large-", i), due, group("large"))
+				if marks {
+					f.b.leased = make(map[backend.Ref]bool)
 				}
-				for i := range 20 {
-					f.setIn(fmt.Sprint("small-", i), max(due, 0)+time.Duration(i)*20*time.Millisecond, group("small"))
-					f.setIn(fmt.Sprint("plain-", i), max(due, 0)+time.Duration(i)*20*time.Millisecond)
+				rng := rand.New(rand.NewPCG(7, 7))
+				for i := range 2000 {
+					name := fmt.Sprint(rng.IntN(1 + rng.IntN(80)))
+					f.setIn(fmt.Sprint(i), time.Duration(rng.IntN(8000)-5000)*time.Millisecond, group(name))
 				}
-				end := f.work(busily, &durable.WorkOptions{Concurrency: 1})
+				end := f.work(nil, &durable.WorkOptions{Concurrency: 4, MaxHeld: 150})
+				time.Sleep(time.Second)
+				for i := range 500 { // offered to the Work
+					f.setIn(fmt.Sprint("later-", i), time.Duration(rng.IntN(2000))*time.Millisecond, group(fmt.Sprint(rng.IntN(3))))
+				}
 				time.Sleep(20 * time.Second)
-				for _, name := range []string{"", "small"} {
-					most, n := f.latenessOf(name)
-					assert.Equal(t, 20, n)
-					assert.LessOrEqual(t, most, 45*time.Millisecond, "group %q", name)
+				seen := make(map[string]int)
+				for _, firing := range f.fired {
+					seen[firing.Key]++
 				}
-				_, n := f.latenessOf("large")
-				assert.Equal(t, 3000, n)
+				assert.Len(t, seen, 2500)
+				assert.Len(t, f.fired, 2500)
 				end()
 			})
 		})

@@ -12,8 +12,7 @@ type kind struct {
 	index   int         // in the kinds of the Work. Immutable.
 	options WorkOptions // Immutable.
 	counts  *kindCounts
-	held    int // rows in the table. Guarded by the mu of flights.
-	coming  int // rows that calls under way may return. Guarded by the mu of flights.
+	memory  *memory // Immutable.
 }
 
 // kinds are the kinds of a Work by name. They are immutable.

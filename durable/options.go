@@ -66,7 +66,9 @@ type WorkOptions struct {
 	// MaxHeld is the number of entries in memory, from shortly before their due times
 	// until they are done: 1 to 10,000,000. 0 is the default, 50,000. A held entry takes
 	// about 500 bytes, its payload, and its headers. A backlog drains by up to MaxHeld entries
-	// per look at the database: four looks per second on SQLite, and two on PostgreSQL.
+	// per look at the database: four looks per second on SQLite, and two on PostgreSQL. A
+	// group of entries holds up to an eighth of MaxHeld, or 8 entries per handler if that is more, and
+	// half of MaxHeld at most.
 	MaxHeld int
 
 	// MaxAttempts is the number of attempts before an entry becomes a dead letter. 0 is

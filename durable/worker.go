@@ -37,12 +37,15 @@ func newWorker(ctx context.Context, e *env, all *works, ks []*kind, handlers []H
 		return nil, err
 	}
 	byName := make(kinds)
+	total := &memory{}
 	for _, k := range ks {
 		byName[k.name] = k
+		k.memory = &memory{most: k.options.MaxHeld, least: overdueAhead * k.options.Concurrency}
+		total.most, total.least = total.most+k.memory.most, total.least+k.memory.least
 	}
 	work, endWork := context.WithCancel(context.WithoutCancel(ctx))
 	s := &sweep{look: make(chan struct{}, 1)}
-	shared := common{e, newLeaseKeeper(e, s, work), newFlights(byName), s}
+	shared := common{e, newLeaseKeeper(e, s, work), newFlights(byName, total, s.look), s}
 	w := &worker{common: shared, works: all, stop: stop, endWork: endWork, wheel: wheel, completer: newCompleter(shared)}
 	w.limiter = newLimiter(shared, w.completer)
 	w.sharer = &sharer{common: shared, limiter: w.limiter}
@@ -52,8 +55,11 @@ func newWorker(ctx context.Context, e *env, all *works, ks []*kind, handlers []H
 			kind: k, handler: handlers[i], queue: newQueue(), callers: make(callers, k.options.Concurrency)}
 		w.dispatchers = append(w.dispatchers, d)
 		w.limiter.parts = append(w.limiter.parts, limitedKind{k, d.callers, d.queue})
+		if byName[""] != nil {
+			k.memory = total
+		}
 		if byName[""] == nil || k.name == "" {
-			feeds = append(feeds, &feed{kind: k})
+			feeds = append(feeds, newFeed(k))
 		}
 		if byName[""] == nil {
 			names = append(names, k.name)

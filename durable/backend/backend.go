@@ -2,7 +2,6 @@ package backend
 
 import (
 	"context"
-	"slices"
 	"time"
 )
 
@@ -13,36 +12,6 @@ type Limits struct {
 	LeaseBatch int           // rows per call of Lease
 	MaxBatch   int           // operations per call of Apply, Claim, and Finish
 	MaxPayload int           // bytes
-}
-
-// LeaseRequest asks for pending rows that are due soon.
-type LeaseRequest struct {
-	Worker    int64
-	Until     int64    // rows due after Until are left out
-	Schedules []string // rows with a Schedule outside this list are left out
-	Unclaimed bool     // all rows stay pending until Claim
-	Lanes     []Lane   // parts of the rows; no row is in two of them
-}
-
-// Lane is a part of the rows of a [LeaseRequest].
-type Lane struct {
-	Kind    string   // rows of the kind, see [KindOf], or "" for the rows of all kinds; see PrepareKinds
-	Group   string   // rows of the group, or "" for the rows of all groups
-	Without []string // rows of these groups are left out
-	After   Cursor   // rows up to and including After are left out
-	Max     int      // rows per call
-}
-
-// Has reports whether a row is in the lane, before its Cursor or after.
-func (l *Lane) Has(r *Row) bool {
-	return (l.Kind == "" || l.Kind == KindOf(r.Key)) && (l.Group == "" || l.Group == r.Group) && !slices.Contains(l.Without, r.Group)
-}
-
-// Cursor is a position in the order of due times: by due time, key, and slot.
-type Cursor struct {
-	Due  int64
-	Key  string
-	Slot uint64
 }
 
 // Stats are the sizes of a store.
@@ -99,12 +68,12 @@ type Backend interface {
 	// kinds. Lease needs it for lanes with a Kind. The first call on a database may take long.
 	PrepareKinds(ctx context.Context) error
 
-	// Lease returns pending rows, for each lane ordered as [Cursor]. Whether it marks them is up
+	// Lease returns pending rows of each lane, ordered as [Cursor]. Whether it marks them is up
 	// to the backend: a row may be returned to several workers, and Claim decides. A row
 	// returned with State Claimed and Holder Worker is claimed already; its Crashes are 0. Damaged rows stay
 	// pending and are left out, as by Adopt; the error beside the others is then ErrDamaged.
 	// Payloads end the rows of a lane as they end a page.
-	Lease(ctx context.Context, req LeaseRequest) ([][]Row, error)
+	Lease(ctx context.Context, req LeaseRequest) ([]Leased, error)
 
 	// Free gives the rows that the worker has leased and not claimed to other workers.
 	Free(ctx context.Context, worker int64) error

@@ -20,5 +20,5 @@ func (s Scope) Has(r *Row) bool {
 
 // Covers reports whether all rows of a lane are in the scope.
 func (s Scope) Covers(l *Lane) bool {
-	return strings.HasPrefix(l.Kind, s.Prefix) && (s.Group == "" || s.Group == l.Group)
+	return strings.HasPrefix(l.Kind, s.Prefix) && (s.Group == "" || l.Group != nil && s.Group == *l.Group)
 }

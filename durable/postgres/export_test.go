@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"slices"
 	"strings"
 	"time"
 
@@ -47,7 +46,10 @@ func (b *postgresBackend) Schema() string { return b.options.Schema }
 // LeaseRows leases up to most rows that are due until a time, in one lane.
 func (b *postgresBackend) LeaseRows(ctx context.Context, worker int64, until time.Time, most int) ([]backend.Row, error) {
 	lanes, err := b.Lease(ctx, backend.LeaseRequest{Worker: worker, Until: until.UnixNano(), Lanes: []backend.Lane{{Max: most}}})
-	return slices.Concat(lanes...), err
+	if len(lanes) == 0 {
+		return nil, err
+	}
+	return lanes[0].Rows, err
 }
 
 // LeasePlan runs Lease's statement for a lane as the backend does, and returns its plan.
@@ -57,6 +59,7 @@ func (b *postgresBackend) LeasePlan(ctx context.Context, lane backend.Lane) (str
 		sql = leaseKindsSQL
 	}
 	l := leasing{leases: b.leases, req: &backend.LeaseRequest{Until: time.Now().Add(lead).UnixNano(), Lanes: []backend.Lane{lane}}, schedules: [][]byte{}}
+	l.ends = []end{{after: l.after(0), upto: l.req.Until}}
 	return b.plan(ctx, "EXPLAIN (ANALYZE, BUFFERS) "+sql, append([]any{int64(1), int64(leaseBatch), int64(0), b.budget.bytes()}, l.args([]int{0})...)...)
 }
 

@@ -1,7 +1,6 @@
 package postgres
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,32 +43,40 @@ func (l *leases) PrepareKinds(ctx context.Context) error {
 
 // Lease implements [backend.Backend]. It marks rows with the worker, so that no other
 // one gets them, and claims overdue one-shots.
-func (l *leases) Lease(ctx context.Context, req backend.LeaseRequest) ([][]backend.Row, error) {
-	some := leasing{leases: l, req: &req, rows: make([][]backend.Row, len(req.Lanes)), schedules: [][]byte{}}
+func (l *leases) Lease(ctx context.Context, req backend.LeaseRequest) ([]backend.Leased, error) {
+	some := leasing{leases: l, req: &req, rows: make([][]backend.Row, len(req.Lanes)), ends: make([]end, len(req.Lanes)), schedules: [][]byte{}}
 	for _, s := range req.Schedules {
 		some.schedules = append(some.schedules, []byte(s))
 	}
 	var kinds, others []int
 	for i := range req.Lanes {
+		some.ends[i] = end{upto: req.Until, after: some.after(i)}
 		if req.Lanes[i].Kind == "" {
 			others = append(others, i)
 		} else {
 			kinds = append(kinds, i)
 		}
 	}
-	err := some.lanes(ctx, leaseSQL, others)
+	budget := l.budget.bytes()
+	err := some.lanes(ctx, lookSQL, leaseSQL, others)
 	if err == nil || errors.Is(err, backend.ErrDamaged) {
-		err = errors.Join(err, some.lanes(ctx, leaseKindsSQL, kinds))
+		err = errors.Join(err, some.lanes(ctx, lookKindsSQL, leaseKindsSQL, kinds))
 	}
 	if some.bytes >= l.budget.bytes() {
 		l.announcer.look() // for the rest
 	}
-	for _, rows := range some.rows {
-		slices.SortFunc(rows, func(x, y backend.Row) int {
-			return cmp.Or(cmp.Compare(x.Due, y.Due), cmp.Compare(x.Key, y.Key), cmp.Compare(x.Slot(), y.Slot()))
-		})
+	complete := some.bytes < budget && (err == nil || errors.Is(err, backend.ErrDamaged))
+	lanes := make([]backend.Leased, len(req.Lanes))
+	for i, rows := range some.rows {
+		slices.SortFunc(rows, func(x, y backend.Row) int { return x.Cursor().Compare(y.Cursor()) })
+		lane, e := &req.Lanes[i], some.ends[i]
+		if reached := e.reached(); complete && reached > lane.After.Due {
+			lanes[i] = lane.Leased(rows, backend.Cursor{Due: reached}, e.more)
+		} else {
+			lanes[i] = lane.Leased(rows, lane.After, e.more || !complete)
+		}
 	}
-	return some.rows, err
+	return lanes, err
 }
 
 // leasing is one call of Lease.
@@ -78,14 +85,71 @@ type leasing struct {
 	req       *backend.LeaseRequest
 	schedules [][]byte
 	rows      [][]backend.Row // by lane
+	ends      []end           // by lane
 	bytes     int64           // of their payloads
+}
+
+// end says how far a call looks at the rows of a lane: from the due time after up to the due time upto. If the lane
+// leaves no group out, it has no limit but its number of rows.
+type end struct {
+	after, upto int64
+	found       bool // a row, if the lane leaves groups out
+	more        bool // rows that are due after upto
+}
+
+// reached returns the due time from which on the next look reads, or 0. The call has looked at all rows
+// that were due before it.
+func (e *end) reached() int64 {
+	if !e.found {
+		return 0
+	}
+	return e.upto + 1
+}
+
+// after returns the due time from which on a lane reads. If no notification announces the rows that are stored behind
+// the mark, a lane of all groups reads them at each look.
+func (l *leasing) after(i int) int64 {
+	if lane := &l.req.Lanes[i]; lane.Selects() || !l.options.QuietTx && l.announcer.listening.Load() {
+		return lane.After.Due
+	}
+	return 0
+}
+
+// look finds the ends of the lanes at positions that leave groups out.
+func (l *leasing) look(ctx context.Context, sql string, at []int) error {
+	var selecting []int
+	kind, after := [][]byte{}, []int64{}
+	for _, i := range at {
+		if lane := &l.req.Lanes[i]; lane.Selects() {
+			selecting, kind, after = append(selecting, i), append(kind, []byte(lane.Kind)), append(after, l.ends[i].after)
+		}
+	}
+	if len(selecting) == 0 {
+		return nil
+	}
+	limit := int64(max(1, backend.LookLimit/len(l.req.Lanes)))
+	return l.insist(ctx, func(ctx context.Context) error {
+		return l.simple(ctx, query(func(scan scanner) error {
+			var n, count, due int64
+			err := scan(&n, &count, &due)
+			if err == nil {
+				e := &l.ends[selecting[n-1]]
+				e.found, e.more = true, count == limit && due < e.upto
+				e.upto = due
+			}
+			return err
+		}, sql, kind, after, l.req.Until, limit))
+	})
 }
 
 // lanes leases the rows of the lanes at positions by one statement. If the database rejects
 // single rows, or is slow, it leases the rows of each lane alone.
-func (l *leasing) lanes(ctx context.Context, sql string, at []int) error {
+func (l *leasing) lanes(ctx context.Context, look, sql string, at []int) error {
 	if len(at) == 0 {
 		return nil
+	}
+	if err := l.look(ctx, look, at); err != nil {
+		return err
 	}
 	most := 0
 	for _, i := range at {
@@ -126,19 +190,20 @@ func (l *leasing) add(at []int, rows []backend.Row) {
 // up to the position last in the array without.
 func (l *leasing) args(at []int) []any {
 	kind, group, without := [][]byte{}, [][]byte{}, [][]byte{}
-	var after, most, first, last []int64
+	var after, upto, most, first, last []int64
 	for _, i := range at {
 		lane := &l.req.Lanes[i]
-		kind, group = append(kind, []byte(lane.Kind)), append(group, []byte(lane.Group))
-		due := lane.After.Due
-		if l.options.QuietTx || !l.announcer.listening.Load() {
-			due = 0 // no notification announces rows that are stored behind the mark
+		kind = append(kind, []byte(lane.Kind))
+		group = append(group, nil)
+		if lane.Group != nil {
+			group[len(group)-1] = append([]byte{}, *lane.Group...)
 		}
-		after, most, first = append(after, due), append(most, int64(lane.Max)), append(first, int64(len(without)+1))
+		after, upto = append(after, l.ends[i].after), append(upto, l.ends[i].upto)
+		most, first = append(most, int64(lane.Max)), append(first, int64(len(without)+1))
 		for _, g := range lane.Without {
 			without = append(without, []byte(g))
 		}
 		last = append(last, int64(len(without)))
 	}
-	return []any{l.req.Until, l.schedules, kind, group, after, most, first, last, without, l.req.Unclaimed}
+	return []any{upto, l.schedules, kind, group, after, most, first, last, without, l.req.Unclaimed}
 }

@@ -103,8 +103,8 @@ func requireFindsBehindMark(t *testing.T, b *postgres.Backend) {
 	lanes, err := b.Lease(t.Context(), backend.LeaseRequest{Worker: w, Until: now.Add(time.Minute).UnixNano(),
 		Lanes: []backend.Lane{{After: backend.Cursor{Due: rows[0].Due, Key: rows[0].Key}, Max: 100}}})
 	require.NoError(t, err)
-	require.Len(t, lanes[0], 1)
-	require.Equal(t, "behind", lanes[0][0].Key)
+	require.Len(t, lanes[0].Rows, 1)
+	require.Equal(t, "behind", lanes[0].Rows[0].Key)
 }
 
 // The marks of other workers may have passed the rows that an ended worker has leased. They would
@@ -187,8 +187,8 @@ func TestLeaseClaimsNoSuspectAndNoSerialEntry(t *testing.T) {
 	for _, unclaimed := range []bool{true, false} {
 		lanes, err := b.Lease(t.Context(), backend.LeaseRequest{Worker: worker, Until: now.UnixNano(), Unclaimed: unclaimed, Lanes: []backend.Lane{{Max: 10}}})
 		require.NoError(t, err)
-		require.Len(t, lanes[0], 2)
-		for _, r := range lanes[0] {
+		require.Len(t, lanes[0].Rows, 2)
+		for _, r := range lanes[0].Rows {
 			require.Equal(t, r.Key == "plain" && !unclaimed, r.State == backend.Claimed, "%s, unclaimed=%v", r.Key, unclaimed)
 		}
 		require.NoError(t, b.Free(t.Context(), worker))

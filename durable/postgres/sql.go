@@ -184,14 +184,20 @@ const (
 	leaseSQL      = leaseFrom + `holder = 0` + leaseTo
 	leaseKindsSQL = leaseFrom + `holder < 1 AND {has kind} AND {kind} = q.kind` + leaseTo
 	leaseFrom     = `WITH f AS (SELECT r.key, r.slot, r.size FROM
-			unnest($7::bytea[], $8::bytea[], $9::int8[], $10::int8[], $11::int4[], $12::int4[]) q (kind, grp, after, most, first, last)
+			unnest($7::bytea[], $8::bytea[], $9::int8[], $5::int8[], $10::int8[], $11::int4[], $12::int4[]) q (kind, grp, after, upto, most, first, last)
 			CROSS JOIN LATERAL (SELECT key, slot, octet_length(payload) AS size FROM {s}.entry e
-				WHERE due >= q.after AND due <= $5 AND (schedule = '' OR schedule = ANY($6::bytea[]))
-				AND (q.grp = '' OR e.grp = q.grp) AND (q.last < q.first OR NOT (e.grp = ANY(($13::bytea[])[q.first:q.last]))) AND NOT {paused} AND `
+				WHERE due >= q.after AND due <= q.upto AND (schedule = '' OR schedule = ANY($6::bytea[]))
+				AND (q.grp IS NULL OR e.grp = q.grp) AND (q.last < q.first OR NOT (e.grp = ANY(($13::bytea[])[q.first:q.last]))) AND NOT {paused} AND `
 	leaseTo = ` ORDER BY due LIMIT least(q.most, $2) OFFSET $3 FOR UPDATE OF e SKIP LOCKED) r), {budget}
 		UPDATE {s}.entry e SET (holder, state) = ROW($1,
 			CASE WHEN e.due <= {clock} AND e.every = '' AND e.not_after = 0 AND e.crashes = 0 AND NOT $14 THEN 1 ELSE 0 END)
 		FROM l WHERE e.key = l.key AND e.slot = l.slot AND e.holder = 0 RETURNING {e.cols}`
+	// lookSQL finds the rows that lanes may look at: up to $4 of each lane.
+	lookSQL      = lookFrom + `holder = 0` + lookTo
+	lookKindsSQL = lookFrom + `holder < 1 AND {has kind} AND {kind} = q.kind` + lookTo
+	lookFrom     = `SELECT q.n, count(*), max(r.due) FROM unnest($1::bytea[], $2::int8[]) WITH ORDINALITY q (kind, after, n)
+			CROSS JOIN LATERAL (SELECT due FROM {s}.entry WHERE due >= q.after AND due <= $3 AND `
+	lookTo   = ` ORDER BY due LIMIT $4) r GROUP BY q.n`
 	adoptSQL = `WITH f AS (SELECT key, slot, octet_length(payload) AS size FROM {s}.entry e WHERE holder = $5 AND holder <> 0 AND state = 1 AND NOT {paused}
 				AND (cardinality($6::bytea[]) = 0 OR {kind} = ANY($6)) LIMIT $2 OFFSET $3 FOR UPDATE OF e SKIP LOCKED), {budget}
 		UPDATE {s}.entry e SET (holder, crashes) = ROW($1, CASE WHEN e.crashes > 0 THEN e.crashes ELSE least(1 - e.crashes, 32767) END) FROM l
@@ -273,7 +279,7 @@ var statements = []string{
 	countRemovalSQL, insertSQL, detachSQL, updateSQL, removeSQL, burySQL, removeDeadSQL,
 	getSQL, pageSQL, deadPageSQL, registerSQL, renewSQL, endLeaseSQL, forgetSQL,
 	sharePausesSQL, lockPausesSQL, pauseSQL, resumeSQL, pausesSQL, lockVersionSQL, setLimitSQL, removeLimitSQL, removePermitsSQL, versionSQL, unawareSQL, limitsSQL,
-	awareSQL, lockLimitsSQL, endPermitsSQL, permitsSQL, putPermitsSQL, putBusySQL, presentSQL, endedWorkersSQL, leaseSQL, leaseKindsSQL, adoptSQL, freeSQL, unleaseSQL, unclaimSQL,
+	awareSQL, lockLimitsSQL, endPermitsSQL, permitsSQL, putPermitsSQL, putBusySQL, presentSQL, endedWorkersSQL, leaseSQL, leaseKindsSQL, lookSQL, lookKindsSQL, adoptSQL, freeSQL, unleaseSQL, unclaimSQL,
 	claimSQL, claimAgainSQL, ownSQL, doneSQL, lastSQL, pausedRowsSQL, lockClaimsSQL, claimedSQL, lockNamedSQL, ownedSQL, heldSQL, existingSQL, countsSQL,
 	countDueSQL, countPausesSQL, sizeSQL, echoSQL, notifySQL, notifyNearSQL,
 	visibleSQL, identify,

@@ -123,7 +123,7 @@ func TestUnreadablePageIsNoDamagedRow(t *testing.T) {
 	lanes, err := s.backend.Lease(t.Context(), backend.LeaseRequest{Worker: worker, Until: time.Now().UnixNano(), Lanes: []backend.Lane{{Max: 2000}}})
 	require.ErrorContains(t, err, "malformed")
 	require.NotErrorIs(t, err, backend.ErrDamaged)
-	require.NotEmpty(t, lanes[0], "rows before the page")
+	require.NotEmpty(t, lanes[0].Rows, "rows before the page")
 	require.ErrorIs(t, s.Verify(t.Context()), backend.ErrDamaged)
 }
 

@@ -28,13 +28,13 @@ func (b *sqliteBackend) PrepareKinds(ctx context.Context) error {
 		return err
 	}
 	return b.do(ctx, 1, func(t *txn) error {
-		return t.c.Exec("CREATE INDEX IF NOT EXISTS hwt_kind ON hwt_entries (" + kindOf + ", due, key, slot) WHERE " + hasKind)
+		return t.c.Exec("CREATE INDEX IF NOT EXISTS hwt_kind ON hwt_entries (" + kindOf + ", due, key, slot, grp) WHERE " + hasKind)
 	})
 }
 
 // Lease implements backend.Backend. It marks nothing: every worker holds every row that is
 // due soon, and the claim decides. That saves one write per firing.
-func (p *readerPool) Lease(ctx context.Context, req backend.LeaseRequest) (lanes [][]backend.Row, err error) {
+func (p *readerPool) Lease(ctx context.Context, req backend.LeaseRequest) (lanes []backend.Leased, err error) {
 	var damaged error
 	err = p.read(ctx, func(c *conn) error {
 		if err := c.alive(req.Worker); err != nil {
@@ -46,11 +46,11 @@ func (p *readerPool) Lease(ctx context.Context, req backend.LeaseRequest) (lanes
 		}
 		for i := range req.Lanes {
 			if covered(stopped, &req.Lanes[i]) {
-				lanes = append(lanes, nil)
+				lanes = append(lanes, req.Lanes[i].Leased(nil, req.Lanes[i].After, false))
 				continue
 			}
-			rows, damage, err := leaseLane(c, &req, &req.Lanes[i], len(stopped) > 0)
-			lanes, damaged = append(lanes, rows), errors.Join(damaged, damage)
+			lane, damage, err := leaseLane(c, &req, &req.Lanes[i], len(stopped) > 0)
+			lanes, damaged = append(lanes, lane), errors.Join(damaged, damage)
 			if err != nil {
 				return err
 			}
@@ -64,42 +64,95 @@ func (p *readerPool) Lease(ctx context.Context, req backend.LeaseRequest) (lanes
 }
 
 // leaseLane returns the rows of a lane, and the damage of others.
-func leaseLane(c *conn, req *backend.LeaseRequest, lane *backend.Lane, somePaused bool) (rows []backend.Row, damaged, err error) {
-	without := repeated(lane.Without)
-	q := c.query(leaseRows(lane.Kind != "", lane.Group != "", len(without), len(req.Schedules), somePaused))
-	if lane.Kind != "" {
-		q.blob(lane.Kind)
+func leaseLane(c *conn, req *backend.LeaseRequest, lane *backend.Lane, somePaused bool) (_ backend.Leased, damaged, err error) {
+	end, more := backend.Cursor{Due: req.Until}, false
+	if lane.Selects() {
+		if end, more, err = look(c, req, lane); err != nil || end == lane.After {
+			return lane.Leased(nil, lane.After, false), nil, err
+		}
 	}
-	q.int(req.Until).int(lane.After.Due).bytesOf(lane.After.Key).int(int64(lane.After.Slot))
-	if lane.Group != "" {
-		q.blob(lane.Group)
+	without := repeated(lane.Without)
+	q := c.query(leaseRows(lane, len(without), len(req.Schedules), somePaused)).inLane(lane, end, lane.Selects())
+	if lane.Group != nil {
+		q.bytesOf(*lane.Group)
 	}
 	for _, group := range without {
-		q.blob(group)
+		q.bytesOf(group)
 	}
 	for _, name := range req.Schedules {
 		q.blob(name)
 	}
-	return q.intact(lane.Max)
+	rows, damaged, err := q.intact(lane.Max)
+	if err != nil {
+		more, end = true, lane.After
+	}
+	return lane.Leased(rows, end, more), damaged, err
 }
 
-// leaseRows returns the statement that reads the rows of a lane.
-func leaseRows(ofKind, ofGroup bool, without, schedules int, somePaused bool) string {
-	sql := "SELECT " + columns + " FROM hwt_entries AS t INDEXED BY hwt_due WHERE"
-	if ofKind {
-		sql = "SELECT " + columns + " FROM hwt_entries AS t INDEXED BY hwt_kind WHERE " + hasKind + " AND " + kindOf + " = ? AND"
+// look returns the position of the last of the rows that a lane may look at, or lane.After if there is none. It
+// reports whether there are further rows. It reads only the index.
+func look(c *conn, req *backend.LeaseRequest, lane *backend.Lane) (end backend.Cursor, more bool, err error) {
+	end = lane.After
+	last := func(order string, skip int) (found bool, err error) {
+		err = c.query("SELECT due, key, slot"+fromLane(lane, false)+" ORDER BY "+order+" LIMIT 1 OFFSET ?").
+			inLane(lane, backend.Cursor{Due: req.Until}, false).int(int64(skip)).each(func(q *query) error {
+			end, found = backend.Cursor{Due: q.s.ColumnInt64(0), Key: string(q.s.ColumnRawBlob(1)), Slot: uint64(q.s.ColumnInt64(2))}, true
+			return nil
+		})
+		return found, err
 	}
-	sql += " (holder = 0 OR NOT " + heldWell + ") AND due <= ? AND (due, key, slot) > (?, ?, ?)"
-	if ofGroup {
-		sql += " AND grp = ?"
+	if more, err = last("due, key, slot", max(1, backend.LookLimit/len(req.Lanes))-1); !more && err == nil {
+		_, err = last("due DESC, key DESC, slot DESC", 0)
 	}
-	if without > 0 {
-		sql += " AND (grp IS NULL OR grp NOT IN (" + parameters(without) + "))"
+	return end, more, err
+}
+
+// leaseRows returns the statement that reads the rows of a lane. If the lane leaves groups out, the statement passes over
+// their rows in the index.
+func leaseRows(lane *backend.Lane, without, schedules int, somePaused bool) string {
+	sql, order := "SELECT "+columns, "due, key, slot"
+	if lane.Selects() {
+		order = "d, k, s"
+		sql += " FROM (SELECT due AS d, key AS k, slot AS s" + fromLane(lane, true)
+		if lane.Group != nil {
+			sql += " AND ifnull(grp, x'') = ?"
+		}
+		if without > 0 {
+			sql += " AND ifnull(grp, x'') NOT IN (" + parameters(without) + ")"
+		}
+		sql += ") CROSS JOIN hwt_entries AS t ON key = k AND slot = s WHERE"
+	} else {
+		sql += fromLane(lane, false) + " AND"
 	}
+	sql += " (holder = 0 OR NOT " + heldWell + ")"
 	if somePaused {
 		sql += " AND NOT " + paused
 	}
-	return sql + " AND (schedule IS NULL OR schedule IN (" + parameters(schedules) + ")) ORDER BY due, key, slot"
+	return sql + " AND (schedule IS NULL OR schedule IN (" + parameters(schedules) + ")) ORDER BY " + order
+}
+
+// fromLane returns the part of a statement that bounds a lane: to rows after its Cursor up to a due time, or if
+// exactly is set, up to a position. inLane binds the parameters.
+func fromLane(lane *backend.Lane, exactly bool) string {
+	sql := " FROM hwt_entries AS t INDEXED BY hwt_due WHERE"
+	if lane.Kind != "" {
+		sql = " FROM hwt_entries AS t INDEXED BY hwt_kind WHERE " + hasKind + " AND " + kindOf + " = ? AND"
+	}
+	if exactly {
+		return sql + " (due, key, slot) <= (?, ?, ?) AND (due, key, slot) > (?, ?, ?)"
+	}
+	return sql + " due <= ? AND (due, key, slot) > (?, ?, ?)"
+}
+
+// inLane binds the parameters of fromLane.
+func (q *query) inLane(lane *backend.Lane, end backend.Cursor, exactly bool) *query {
+	if lane.Kind != "" {
+		q.blob(lane.Kind)
+	}
+	if q.int(end.Due); exactly {
+		q.bytesOf(end.Key).int(int64(end.Slot))
+	}
+	return q.int(lane.After.Due).bytesOf(lane.After.Key).int(int64(lane.After.Slot))
 }
 
 func parameters(n int) string { return strings.TrimPrefix(strings.Repeat(",?", n), ",") }

@@ -106,6 +106,8 @@ CREATE TABLE hwt_permits (
 	PRIMARY KEY (prefix, grp, worker)
 ) WITHOUT ROWID;
 ALTER TABLE hwt_workers ADD COLUMN limits INTEGER; -- newest version that the worker knows; NULL of an older release
+DROP INDEX IF EXISTS hwt_due;
+CREATE INDEX hwt_due ON hwt_entries (due, key, slot, grp); -- with grp: a look passes over groups without a look at their rows
 UPDATE hwt_store SET version = 5;`}
 
 // migrate brings the schema to the newest version, inside a transaction.

@@ -53,13 +53,13 @@ func split(rng *rand.Rand, lanes []backend.Lane, groups []string) {
 	for i := range lanes {
 		switch {
 		case mixed && i > 0:
-			lanes[i].Group = groups[i]
+			lanes[i].Group = &groups[i]
 		case mixed:
 			lanes[0].Without = groups[1:]
 		case rng.IntN(2) == 0:
-			lanes[i].Without = groups[1 : 1+rng.IntN(4)]
+			lanes[i].Without = groups[:rng.IntN(5)]
 		case rng.IntN(2) == 0:
-			lanes[i].Group = groups[1+rng.IntN(3)]
+			lanes[i].Group = &groups[rng.IntN(4)]
 		}
 	}
 }
@@ -68,8 +68,8 @@ func split(rng *rand.Rand, lanes []backend.Lane, groups []string) {
 func leaseLanes(t testing.TB, b backend.Backend, lanes []backend.Lane) (all [][]string) {
 	t.Helper()
 	worker := join(t, b)
-	for _, rows := range must(b.Lease(t.Context(), backend.LeaseRequest{Worker: worker, Until: farDue + 50, Lanes: lanes}))(t) {
-		all = append(all, keys(rows))
+	for _, lane := range must(b.Lease(t.Context(), backend.LeaseRequest{Worker: worker, Until: farDue + 50, Lanes: lanes}))(t) {
+		all = append(all, keys(lane.Rows))
 	}
 	must(b.Heartbeat(t.Context(), worker, 0))(t)
 	return all

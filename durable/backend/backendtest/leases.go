@@ -2,6 +2,7 @@ package backendtest
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -41,7 +42,7 @@ func lease(t testing.TB, b backend.Backend, req backend.LeaseRequest) []backend.
 	req.Lanes = []backend.Lane{{Max: 1000}}
 	lanes := must(b.Lease(t.Context(), req))(t)
 	equal(t, "lanes", len(lanes), 1)
-	return lanes[0]
+	return lanes[0].Rows
 }
 
 func keys(rows []backend.Row) (keys []string) {
@@ -58,19 +59,24 @@ func testCursor(t *testing.T, b backend.Backend) {
 	}
 	must(b.Apply(t.Context(), ops))(t)
 	equal(t, "error", b.PrepareKinds(t.Context()), nil)
-	for _, kind := range []string{"", "k/"} {
+	group := ""
+	for _, lane := range []backend.Lane{{Max: 3}, {Kind: "k/", Max: 3}, {Without: []string{"g"}, Max: 3}, {Kind: "k/", Group: &group, Max: 3}, {Without: []string{""}, Max: 3}} {
 		worker := join(t, b) // backends may mark leased rows
 		seen := 0
-		for lane, last := (backend.Lane{Kind: kind, Max: 3}), false; !last; {
-			rows := must(b.Lease(t.Context(), backend.LeaseRequest{Worker: worker, Until: farDue + 1, Lanes: []backend.Lane{lane}}))(t)[0]
-			for _, r := range rows {
+		for more := true; more; {
+			some := must(b.Lease(t.Context(), backend.LeaseRequest{Worker: worker, Until: farDue + 1, Lanes: []backend.Lane{lane}}))(t)[0]
+			for _, r := range some.Rows {
 				equal(t, "key", r.Key, fmt.Sprintf("k/%02d", seen))
 				seen++
-				lane.After = backend.Cursor{Due: r.Due, Key: r.Key, Slot: r.Slot()}
 			}
-			last = len(rows) < 3
+			equal(t, "full", some.More, len(some.Rows) == 3)
+			lane.After, more = some.Reached, some.More
 		}
-		equal(t, "rows", seen, 20)
+		want := 20
+		if slices.Contains(lane.Without, "") {
+			want = 0
+		}
+		equal(t, fmt.Sprintf("rows of %+v", lane), seen, want)
 		must(b.Heartbeat(t.Context(), worker, 0))(t)
 	}
 }
@@ -96,7 +102,7 @@ func testLargePayloads(t *testing.T, b backend.Backend) {
 	}
 	equal(t, "dead letters", len(must(b.DeadPage(t.Context(), "", backend.Ref{}, most+2))(t)), most)
 	store()
-	equal(t, "leased", len(must(b.Lease(t.Context(), backend.LeaseRequest{Worker: worker, Until: 2, Lanes: []backend.Lane{{Max: most + 2}}}))(t)[0]), most)
+	equal(t, "leased", len(must(b.Lease(t.Context(), backend.LeaseRequest{Worker: worker, Until: 2, Lanes: []backend.Lane{{Max: most + 2}}}))(t)[0].Rows), most)
 }
 
 func testEndedLease(t *testing.T, b backend.Backend) {

@@ -210,9 +210,7 @@ func bySlot(a, b backend.Row) int {
 }
 
 // ByDue compares rows by their due times, keys, and slots, as [backend.Cursor] orders them.
-func ByDue(a, b backend.Row) int {
-	return cmp.Or(cmp.Compare(a.Due, b.Due), bySlot(a, b))
-}
+func ByDue(a, b backend.Row) int { return a.Cursor().Compare(b.Cursor()) }
 
 func first[T any](all []T, n int) []T { return all[:min(n, len(all))] }
 
@@ -290,8 +288,8 @@ func (m *DB) PrepareKinds(ctx context.Context) error {
 	return nil
 }
 
-// Lease implements backend.Backend.
-func (m *DB) Lease(ctx context.Context, req backend.LeaseRequest) ([][]backend.Row, error) {
+// Lease implements backend.Backend. It looks at all rows, or at LookLimit rows for a lane that leaves groups out.
+func (m *DB) Lease(ctx context.Context, req backend.LeaseRequest) (lanes []backend.Leased, err error) {
 	if err := m.read(ctx); err != nil {
 		return nil, err
 	}
@@ -299,20 +297,24 @@ func (m *DB) Lease(ctx context.Context, req backend.LeaseRequest) ([][]backend.R
 	if !m.alive(req.Worker) {
 		return nil, backend.ErrLeaseLost
 	}
-	lanes := make([][]backend.Row, len(req.Lanes))
 	for i := range req.Lanes {
 		lane := &req.Lanes[i]
-		lanes[i] = bounded(m.all(ByDue, func(r *backend.Row) bool {
-			return r.State == backend.Pending && r.Due <= req.Until && inLane(r, lane) && !m.paused(r) &&
+		whole := backend.Lane{Kind: lane.Kind}
+		rows := m.all(ByDue, func(r *backend.Row) bool {
+			return r.State == backend.Pending && r.Due <= req.Until && whole.Has(r) && r.Cursor().Compare(lane.After) > 0 && !m.paused(r) &&
 				(r.Schedule == "" || slices.Contains(req.Schedules, r.Schedule))
-		}), lane.Max, itself)
+		})
+		more, end := false, lane.After
+		if more = lane.Selects() && len(rows) > backend.LookLimit; more {
+			rows = rows[:backend.LookLimit]
+		}
+		if len(rows) > 0 {
+			end = rows[len(rows)-1].Cursor()
+		}
+		rows = slices.DeleteFunc(rows, func(r backend.Row) bool { return !lane.Has(&r) })
+		lanes = append(lanes, lane.Leased(bounded(rows, lane.Max, itself), end, more))
 	}
 	return lanes, nil
-}
-
-func inLane(r *backend.Row, lane *backend.Lane) bool {
-	after := &lane.After
-	return lane.Has(r) && cmp.Or(cmp.Compare(r.Due, after.Due), cmp.Compare(r.Key, after.Key), cmp.Compare(r.Slot(), after.Slot)) > 0
 }
 
 // Free implements backend.Backend. Lease marks no row.
