@@ -79,7 +79,7 @@ func TestOpenRejectsTablesOfLaterVersion(t *testing.T) {
 	_, err = pool.Exec(ctx, `UPDATE later.meta SET reader = 8`)
 	require.NoError(t, err)
 	_, err = postgres.NewBackend(ctx, pool, &postgres.Options{Schema: "later"})
-	require.ErrorContains(t, err, "tables of version 9 need version 8 of this package or later (this is 2)")
+	require.ErrorContains(t, err, "tables of version 9 need version 8 of this package or later (this is 3)")
 }
 
 func TestOpenCreatesTablesOnce(t *testing.T) {
