@@ -91,7 +91,7 @@ func (l *Letters) selects(d *backend.Dead, end time.Time) bool {
 
 // RequeueMany turns the selected dead letters into pending entries, as Requeue does, in
 // batches, and returns their number. They become due in the order of their keys, at the rate of
-// PerSecond. It reads all dead letters with keys that start with Prefix. Those that are given
+// PerSecond. It reads all dead letters with keys that start with Prefix. Letters that are given
 // up during the call are left out.
 //
 // A damaged dead letter stays, and so does a dead letter if its key has a pending entry.

@@ -47,7 +47,7 @@ type Entry struct {
 	// keep the group.
 	//
 	// Groups take turns at the handlers of a kind: a due entry waits for the entries of its group
-	// before it, and for one entry of each other group per entry of its own. A group may hold a share of
+	// before it, and for one entry of each other group per entry of its group. A group may hold a share of
 	// WorkOptions.MaxHeld. A worker leaves further entries of the group in the database, and passes over them to the
 	// entries of other groups. It passes over up to 32 groups. The entries of more groups with backlogs are
 	// taken in the order of due times.

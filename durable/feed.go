@@ -17,7 +17,7 @@ type position struct {
 // feed is the way of the fetcher through the rows of a kind, or of all kinds, in the order of due times.
 //
 // A group that holds its share of the memory must not keep the rows of other groups in the database.
-// The main position passes over the rows of such a group. The group gets a position of its own, and
+// The main position passes over the rows of such a group. The group gets a separate position, and
 // continues from there when its share has room.
 //
 //	W6. A position of a group begins before the first row that main, or the sweep behind it, passes

@@ -28,7 +28,7 @@ import (
 //	    to other workers, or the worker lost its lease before a handler succeeded. Until
 //	    then only a copy for which supersededBy holds replaces it.
 //	W5. Rows that wait for a claim or for a handler leave by group in turn: a row waits for the
-//	    rows of its group before it, and for one row of each other group per row of its own.
+//	    rows of its group before it, and for one row of each other group per row of its group.
 //
 // W6, in feed.go, says which rows the fetcher reads next.
 
@@ -55,7 +55,7 @@ func (h *flight) supersededBy(row *backend.Row, term uint64) bool {
 		return false
 	case h.term != term: // a copy from an earlier lease is never claimed
 		return true
-	case row.State == backend.Claimed: // for this worker: the claim of h was overtaken, or is about to be
+	case row.State == backend.Claimed: // for this worker: the claim of h was or will be overtaken
 		return true
 	}
 	return h.leased && row.Holder != 0 // leased a second time: the claim of h was refused

@@ -13,7 +13,7 @@ import (
 
 // Limit bounds the handlers of the entries in a [Scope], in all processes together.
 type Limit struct {
-	// Running is the number of handlers that run at a time, 1 to 1,000,000. 0 is no bound.
+	// Running is the number of concurrent handlers, 1 to 1,000,000. 0 is no bound.
 	Running int
 
 	// PerSecond is the number of handlers that begin per second, 0.000001 to 1,000,000. 0 is no bound.

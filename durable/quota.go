@@ -30,7 +30,7 @@ type quota struct {
 // recentFor is the time for which rows are claimed ahead of their permits.
 const recentFor = int64(100 * time.Millisecond)
 
-// may reports whether a row may get a permit and a token at a time.
+// may reports whether a row may get a permit and a token at the same time.
 func (q *quota) may(now int64) bool {
 	return q.permits() > q.running && (q.limit.PerSecond == 0 || q.nextToken(now) <= now)
 }

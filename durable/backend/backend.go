@@ -89,9 +89,9 @@ type Backend interface {
 	// the results of all; Lease returns the rows of those again.
 	Claim(ctx context.Context, worker int64, claims []Claim) ([]Answer, error)
 
-	// Finish stores outcomes, and reports for each whether it applied. That of a damaged row
+	// Finish stores outcomes, and reports for each whether it applied. The outcome of a damaged row
 	// does not. Neither does an outcome that the database rejects, by a constraint or a trigger
-	// of the user: the backend tries it again later. That of a row that another transaction has
+	// of the user: the backend tries it again later. An outcome for a row that another transaction has
 	// locked may be stored later: Heartbeat gives it time before it ends the lease. An error
 	// may come with the results of all: those that applied are stored.
 	Finish(ctx context.Context, worker int64, outcomes []Outcome) ([]bool, error)

@@ -11,7 +11,7 @@ import (
 // Limit bounds the handlers of the rows in a scope, in all workers of a store together.
 type Limit struct {
 	Scope
-	Running   int     // handlers at a time, up to MaxRunning, or 0 for no bound
+	Running   int     // concurrent handlers, up to MaxRunning, or 0 for no bound
 	PerSecond float64 // handlers that begin per second, from MinPerSecond to MaxPerSecond, or 0 for no bound
 	Burst     int     // handlers that begin at once after a pause, 1 to MaxBurst; 0 without PerSecond
 }
@@ -139,7 +139,7 @@ func sane(p Permit) Permit {
 	return Permit{p.Worker, min(max(0, p.Held), MaxRunning), min(max(0, p.Wants), MaxRunning)}
 }
 
-// fairShare returns the share of a worker: everybody gets what it wants, or the same as all others that want
+// fairShare returns the share of a worker: each gets its wish, or the same as all others that want
 // more. Permits that are left after the division go to these in turn.
 func fairShare(running int, mine Permit, others []Permit, now int64) int {
 	all := append([]Permit{mine}, others...)

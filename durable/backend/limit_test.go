@@ -100,8 +100,8 @@ func (s *sharing) checkStarts() {
 	}
 }
 
-// settle lets all workers call until nothing changes, and checks the division.
-func (s *sharing) settle() {
+// balance lets all workers call until nothing changes, and checks the division.
+func (s *sharing) balance() {
 	s.now = s.now / 5e9 * 5e9
 	wanted := 0
 	for range 4 {
@@ -174,7 +174,7 @@ func shareAtRandom(t *testing.T, rng *rand.Rand) {
 			require.LessOrEqual(t, after, s.limit.Running)
 		}
 	}
-	s.settle()
+	s.balance()
 }
 
 // Workers draw tokens and begin handlers as late as they may.

@@ -50,7 +50,7 @@ func (s *seriesReader) read(ctx context.Context, store *durable.Store) (_ inspec
 	return b, err
 }
 
-// seriesRow shows a series. That of a damaged one has its key only.
+// seriesRow shows a series. The row of a damaged series has only a key.
 func seriesRow(s durable.Series) []any {
 	row := []any{s.Key}
 	if s.Due.IsZero() {

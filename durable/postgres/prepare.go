@@ -63,7 +63,7 @@ func (p preparer) prepare(ctx context.Context) error {
 // migrate brings the tables to this package's version. The lock keeps other processes
 // out until the transaction ends.
 func (p preparer) migrate(ctx context.Context, tx pgx.Tx) error {
-	// search_path does what qualified does. With row_security off, a read of hidden rows fails.
+	// search_path has the effect of qualified. With row_security off, a read of hidden rows fails.
 	if _, err := tx.Exec(ctx, `SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true),
 		pg_catalog.set_config('row_security', 'off', true)`); err != nil {
 		return err

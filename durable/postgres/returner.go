@@ -67,7 +67,7 @@ func (r *returner) giveBack(worker int64, ref backend.Ref, pause time.Duration) 
 }
 
 // keep takes over the outcomes that f has not stored: outcomes of locked rows, and rejected
-// outcomes. It returns the error of one if it has too many rejected ones. Those that follow
+// outcomes. It returns the error of one if it has too many rejected ones. Outcomes that follow
 // before the next try are neither logged nor tried alone.
 func (r *returner) keep(f *finishing) error {
 	r.mu.Lock()

@@ -63,7 +63,7 @@ func (c *conn) finalize() {
 	clear(c.queries)
 }
 
-// park ends what a store has begun on the connection, and undoes its settings.
+// park ends the transaction of a store on the connection, and undoes its settings.
 func (c *conn) park() {
 	c.SetInterrupt(context.Background())
 	c.finalize()

@@ -10,8 +10,8 @@ import (
 
 // A key's history must be linearizable: there is an order of its operations and firings,
 // each at a moment between its begin and its end, in which every one has its outcome. A
-// firing takes the entry at its claim. A handler that gives up leaves a dead letter. So does a
-// claim without a firing, after NotAfter.
+// firing takes the entry at its claim. A handler that gives up leaves a dead letter. A
+// claim without a firing does so, too, after NotAfter.
 
 // entry is the state of a key.
 type entry struct {
