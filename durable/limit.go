@@ -60,7 +60,8 @@ func (l Limit) complete(scope Scope) (backend.Limit, error) {
 const awareEvery = 20 * time.Millisecond
 
 // Limit bounds the handlers of the entries in a scope. It replaces a limit of the same scope. An entry
-// that is in several scopes waits for all of their limits, and delays no entry outside of them.
+// that is in several scopes waits for all of their limits. Waiting entries delay no entry outside of the scope,
+// unless they fill WorkOptions.MaxHeld.
 //
 // Limit waits until all workers of the store keep the limit, up to a second, or up to Options.Lease for a worker
 // that does not respond. After Limit has returned, a handler begins only if fewer than Running others run.

@@ -3,6 +3,7 @@ package memory_test
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -91,4 +92,44 @@ func Example_kinds() {
 	// mail: mail/order-17
 	// report: report/2026
 	// waits: unknown/1 <nil>
+}
+
+// A tenant's calls of a provider are limited to two at a time, in all processes of the store together.
+func Example_limits() {
+	testLimits := func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			store, err := memory.Open(ctx, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer store.Close()
+			tenant := durable.Scope{Group: "acme"}
+			if err := store.Limit(ctx, tenant, durable.Limit{Running: 2}); err != nil {
+				t.Fatal(err)
+			}
+			for i := range 20 {
+				key := fmt.Sprintf("mail/%d", i)
+				if _, err := store.Set(ctx, durable.Entry{Key: key, Due: time.Now(), Group: "acme"}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var running, most atomic.Int64
+			time.AfterFunc(time.Minute, cancel)
+			err = store.Work(ctx, func(ctx context.Context, f durable.Firing) error {
+				defer running.Add(-1)
+				most.Store(max(most.Load(), running.Add(1)))
+				time.Sleep(time.Second)
+				return nil
+			}, &durable.WorkOptions{Concurrency: 8})
+			fmt.Println("at most", most.Load(), "at a time:", err)
+			st, err := store.Stats(t.Context())
+			fmt.Println("left:", st.Pending, err)
+		})
+	}
+	testing.RunTests(func(string, string) (bool, error) { return true, nil },
+		[]testing.InternalTest{{Name: "TestLimits", F: testLimits}})
+	// Output:
+	// at most 2 at a time: <nil>
+	// left: 0 <nil>
 }
