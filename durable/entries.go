@@ -44,7 +44,8 @@ func (e Entries) Set(ctx context.Context, entry Entry) (Entry, error) {
 	return e.put(ctx, "Set", backend.Set, entry)
 }
 
-// Create is Set for a key without a pending entry. It returns ErrExists if there is one.
+// Create is Set for a key without a pending entry. It returns ErrExists if there is one. A claimed entry,
+// the handler of which may run, is not pending: Create then stores a second entry.
 func (e Entries) Create(ctx context.Context, entry Entry) (Entry, error) {
 	if err := e.unconditional(); err != nil {
 		return Entry{}, wrap("Create", entry.Key, err)
@@ -53,7 +54,8 @@ func (e Entries) Create(ctx context.Context, entry Entry) (Entry, error) {
 }
 
 // Move changes the due time of the key's pending entry. The entry gets a new generation and a
-// new ID. It returns ErrNotFound if there is no pending entry, ErrFired if a worker has claimed
+// new ID, and its attempts count from 1. If it is an occurrence of a series of "@every", the occurrences after it follow
+// from the new time. Move returns ErrNotFound if there is no pending entry, ErrFired if a worker has claimed
 // it, and ErrInvalid if due is after NotAfter. If Move returns nil, the entry fires only at the
 // new time.
 func (e Entries) Move(ctx context.Context, key string, due time.Time) (Entry, error) {
@@ -260,7 +262,7 @@ func (e Entries) applyAll(ctx context.Context, ops []backend.Op) ([]backend.Resu
 // occurrence that became due while no worker ran stays and fires, as [Every.Missed] says.
 //
 // If the pending entry has the same Spec and the same Schedule as entry, the due time stays. If
-// its Payload, NotAfter, Missed, Group, or Headers differ, they are replaced. If the recurrence
+// its Payload, NotAfter, Missed, Overlap, Group, or Headers differ, they are replaced. If the recurrence
 // differs, entry replaces the pending entry, as Set does. Ensure reports whether it has changed
 // anything.
 func (e Entries) Ensure(ctx context.Context, entry Entry) (stored Entry, changed bool, err error) {

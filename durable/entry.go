@@ -17,10 +17,11 @@ import (
 // Entry is one timer of a store. Methods that store an entry take all fields from the caller
 // except Generation and Attempt. They fill in these two.
 type Entry struct {
-	// Key identifies the entry. It has 1 to 512 bytes.
+	// Key identifies the entry. It has 1 to 512 bytes. For a [Mux], it begins with the kind and a slash.
 	Key string
 
-	// Due is the time at which the entry fires, to the nanosecond, in UTC. The Due time of a
+	// Due is the time at which the entry fires, to the nanosecond, in UTC, on the database's clock. A
+	// one-shot needs it; [time.Now] makes an entry fire immediately. The Due time of a
 	// retry is the end of its pause, not the time of the first attempt.
 	Due time.Time
 
@@ -60,7 +61,8 @@ type Entry struct {
 	Headers map[string]string
 }
 
-// DeadLetter is an entry that used up its attempts or could not fire by NotAfter.
+// DeadLetter is an entry that used up its attempts, was given up, killed its workers, or could not
+// fire by NotAfter.
 type DeadLetter struct {
 	Entry
 	ID      string    // ID of its firings

@@ -17,12 +17,13 @@ var (
 	// the key of the dead letter has one.
 	ErrExists = backend.ErrExists
 
-	// ErrNotFound is returned if the key has no pending entry, and by Requeue and
-	// Discard if there is no dead letter of that key and generation.
+	// ErrNotFound is returned if the key has no pending entry, by Requeue and
+	// Discard if there is no dead letter of that key and generation, and by Resume and RemoveLimit if
+	// the scope has no pause or no limit.
 	ErrNotFound = backend.ErrNotFound
 
 	// ErrFired is returned if a worker has claimed the key's entry: its handler has run,
-	// runs, or will run.
+	// runs, or will run. The entry may be retried.
 	ErrFired = backend.ErrFired
 
 	// ErrConflict is returned by Set, Move, and Cancel with [Entries.If] if the pending entry has

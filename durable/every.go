@@ -13,7 +13,7 @@ import (
 // entry.
 type Every struct {
 	// Spec is the text of a [clock.Spec] without JITTER, such as "@every 5m" or
-	// "CRON_TZ=Europe/Berlin 30 9 * * 1-5". The times of "@every" are multiples of the
+	// "CRON_TZ=Europe/Berlin 30 9 * * 1-5". Without CRON_TZ it is in UTC. The times of "@every" are multiples of the
 	// period after the first occurrence.
 	Spec string
 
@@ -21,12 +21,13 @@ type Every struct {
 	Schedule string
 
 	// Overlap is the treatment of an occurrence that is due while a handler of the series runs, in any
-	// worker. By default, it is skipped. With clock.OverlapQueueOne it fires afterwards, and
-	// Missed applies to the occurrences behind it. A waiting retry does not count as running.
+	// worker. By default, it is skipped. With clock.OverlapQueueOne, one occurrence waits and
+	// fires afterwards; if more were due, Missed says which fire. With clock.OverlapParallel, it fires. A waiting retry does not count as running.
 	Overlap clock.Overlap
 
 	// Missed is the treatment of occurrences that were due while no worker ran. By
-	// default, the last of them fires late, and the others are skipped. Occurrences less
+	// default, the last of them fires late, and the others are skipped. MaxRuns 3 fires the last three, and
+	// MaxLateness skips those that are later. Occurrences less
 	// than half a second apart may be missed, too.
 	Missed clock.Missed
 }

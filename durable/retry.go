@@ -10,8 +10,8 @@ import (
 )
 
 // RetryAfter returns an error for a handler to return: the entry fires again after d
-// instead of after the backoff of WorkOptions. It may be wrapped. MaxAttempts still
-// applies. A negative d is 0.
+// instead of after the backoff of WorkOptions. It may be wrapped. The attempt counts for
+// MaxAttempts. If NotAfter is before the next attempt, the entry becomes a dead letter. A negative d is 0.
 func RetryAfter(d time.Duration) error { return &retryAfter{max(d, 0)} }
 
 type retryAfter struct{ d time.Duration }
@@ -20,8 +20,13 @@ type retryAfter struct{ d time.Duration }
 func (e *retryAfter) Error() string { return fmt.Sprintf("durable: retry after %v", e.d) }
 
 // GiveUp returns an error for a handler to return: the entry becomes a dead letter
-// without further attempts.
-func GiveUp(err error) error { return &giveUp{err} }
+// without further attempts. GiveUp(nil) returns nil.
+func GiveUp(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &giveUp{err}
+}
 
 type giveUp struct{ err error }
 

@@ -79,3 +79,5 @@ func TestStoredTextOfAnErrorIsShortAndValid(t *testing.T) {
 	require.Contains(t, text, "PANIC=Error method: no text")
 	require.True(t, utf8.ValidString(text))
 }
+
+func TestGiveUpOfNilIsNil(t *testing.T) { require.NoError(t, GiveUp(nil)) }

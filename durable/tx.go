@@ -9,7 +9,8 @@ import (
 // Tx runs the operations of [Entries] inside a transaction of the caller on the store's
 // database: an entry is stored, and announced to the workers, if and only if the transaction
 // commits. The method Tx of the store of durable/sqlite, durable/postgres, or durable/memory
-// returns one. After an error, the transaction remains usable unless the database has aborted
+// returns one. While the transaction is open, use the Tx for writes to the store: on SQLite and in memory,
+// writes by the store wait for its end. After an error, the transaction remains usable unless the database has aborted
 // it.
 type Tx struct{ Entries }
 
@@ -26,7 +27,8 @@ func NewTx(s *Store, tx backend.Tx) Tx {
 
 // Done acknowledges a firing inside the transaction in which the handler stores its effects. If
 // the transaction commits, the entry is done. If it does not, the entry fires again. The
-// effects take place exactly once. The handler must return an error if the commit fails. Done
+// effects take place exactly once. The handler must return an error if the commit fails: after a
+// nil error the entry is done in any case. An error after the commit changes nothing. Done
 // returns ErrLeaseLost if another worker has taken over the entry; the handler must then roll
 // back.
 func (x Tx) Done(ctx context.Context, f Firing) error {

@@ -1,6 +1,7 @@
 // Package memory keeps durable entries in memory, for tests of programs that use durable. It needs
 // no file and no server, and works in [testing/synctest] bubbles. It keeps the rules of the
-// databases, transactions included.
+// databases, transactions included. A Work polls as on a database, so a test of many fake hours takes
+// seconds.
 package memory
 
 import (
@@ -32,8 +33,8 @@ type Tx struct{ tx *memdb.Tx }
 // ErrTxDone is returned by the methods of a transaction after Commit and Rollback.
 var ErrTxDone = memdb.ErrTxDone
 
-// Begin begins a transaction. As on SQLite, all other writes to the store wait while it is open,
-// firings included. It is rolled back when ctx ends.
+// Begin begins a transaction. As on SQLite, all other writes to the store and other calls of Begin wait while it is
+// open, firings included. It is rolled back when ctx ends.
 func (s *Store) Begin(ctx context.Context) (*Tx, error) {
 	tx, err := s.db.Begin(ctx)
 	if err != nil {

@@ -21,8 +21,8 @@ type Store struct {
 //
 // The pool needs four connections or more, and one more per concurrent handler that uses it:
 // heartbeats wait for a connection, too, and a lease that is renewed too late ends. A handler
-// needs a second one to call the store inside its transaction. Another connection, outside
-// of the pool, listens.
+// needs a second one to call methods of the Store, rather than of a Tx, while its transaction is
+// open. Another connection, outside of the pool, listens.
 //
 // Open waits for an unreachable server until ctx ends. It names privileges that the
 // role lacks, and rejects tables of a later version that this package cannot read.
