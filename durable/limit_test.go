@@ -218,3 +218,38 @@ func TestInvalidLimitsAreNamed(t *testing.T) {
 		assert.Empty(t, limits)
 	})
 }
+
+// A Work has the only permit for an hour, and the other Work has pending rows alone.
+func TestRowsWaitForNoRemovedLimit(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		ctx, g := f.t.Context(), newGauge()
+		for kind, took := range map[string]time.Duration{"call": time.Hour, "mail": time.Millisecond} {
+			var m durable.Mux
+			m.Handle(kind+"/", g.handler(took), nil)
+			defer f.workMux(&m)()
+		}
+		require.NoError(t, f.Limit(ctx, durable.Scope{Group: "a"}, durable.Limit{Running: 1}))
+		f.fill("call", "a", 1)
+		time.Sleep(5 * time.Second)
+		f.fill("mail", "a", 20)
+		time.Sleep(5 * time.Second)
+		require.Zero(t, g.count("mail"))
+		require.NoError(t, f.RemoveLimit(ctx, durable.Scope{Group: "a"}))
+		time.Sleep(5 * time.Second)
+		require.Equal(t, 20, g.count("mail"))
+		time.Sleep(time.Hour)
+	})
+}
+
+// Rows with tokens do not wait behind the rows without limits.
+func TestRateHoldsBesideABacklog(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		ctx, g := f.t.Context(), newGauge()
+		require.NoError(t, f.Limit(ctx, durable.Scope{Prefix: "mail/"}, durable.Limit{PerSecond: 10, Burst: 1}))
+		f.fill("mail", "", 60)
+		f.fill("other", "", 4000)
+		defer f.work(g.handler(10*time.Millisecond), &durable.WorkOptions{Concurrency: 4})()
+		time.Sleep(8 * time.Second)
+		require.Greater(t, g.count("mail"), 40)
+	})
+}

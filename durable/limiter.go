@@ -36,7 +36,7 @@ type limiter struct {
 	waiting map[*quota]bool          // with pending rows. Guarded by mu.
 	urgent  bool                     // a row waits for a first permit, or another worker for one of these. Guarded by mu.
 	closed  bool                     // rows no longer wait. Guarded by mu.
-	active  atomic.Bool              // there are quotas or rows. Written under mu.
+	active  atomic.Bool              // there are quotas, rows, or waiting ones. Written under mu.
 }
 
 // limitedKind is the part of a dispatcher that the limiter uses.
@@ -49,10 +49,10 @@ type limitedKind struct {
 // limitedKinds are the dispatchers of a Work.
 type limitedKinds []limitedKind
 
-// pass passes claimed rows on to their handlers.
+// pass passes claimed rows on to the next handlers: their tokens do not wait for rows without limits.
 func (ks limitedKinds) pass(rows []*flight, c *completer) {
 	for _, h := range rows {
-		if !ks[h.kind.index].queue.put(h) {
+		if !ks[h.kind.index].queue.putFirst(h) {
 			c.release(h)
 		}
 	}
@@ -140,6 +140,9 @@ func (l *limiter) admit(h *flight) bool {
 	if len(u.permits) > 0 && u.until >= now && !slices.ContainsFunc(all, lacks) { // as long as no limit has changed
 		return true
 	}
+	if len(u.permits) > 0 { // for the next rows
+		request(l.wake)
+	}
 	l.giveBack(u)
 	var q *quota
 	if i := slices.IndexFunc(all, func(q *quota) bool { return q.due.n > 0 }); i >= 0 { // rows that come first
@@ -162,6 +165,9 @@ func (l *limiter) take(h *flight, all []*quota, now int64) (lacks *quota) {
 		}
 	}
 	u := l.rows[h]
+	if u == nil { // it has left, which its handler will find
+		u = l.count(h, all)
+	}
 	u.permits = all
 	for i, q := range all {
 		if until := q.take(now); i == 0 || until < u.until {
@@ -176,6 +182,9 @@ func (l *limiter) take(h *flight, all []*quota, now int64) (lacks *quota) {
 func (l *limiter) park(q *quota, list *turns, h *flight) {
 	if list.put(h); list == &q.pending {
 		l.waiting[q] = true
+	} else if u := l.rows[h]; u != nil && !slices.Contains(u.claims, q) { // the limit is newer than the claim
+		u.claims = append(slices.Clip(u.claims), q)
+		q.claimed++
 	}
 	q.note()
 	if !l.urgent && !q.short && (q.permits() == 0 || q.limit.PerSecond != 0) {
@@ -227,7 +236,7 @@ func (l *limiter) forget(h *flight, u *limitedRow) {
 		q.claimed--
 	}
 	delete(l.rows, h)
-	l.active.Store(len(l.quotas)+len(l.rows) > 0)
+	l.active.Store(len(l.quotas)+len(l.rows)+len(l.waiting) > 0)
 }
 
 // left notes that rows have left the Work, or are no longer about to be claimed.
@@ -313,6 +322,7 @@ func (l *limiter) claimable() (rows []*flight) {
 			delete(l.waiting, q)
 		}
 	}
+	l.active.Store(len(l.quotas)+len(l.rows)+len(l.waiting) > 0)
 	return rows
 }
 
@@ -371,7 +381,7 @@ func (l *limiter) load(limits []backend.LimitUse) {
 	}
 	slices.Sort(l.lengths)
 	l.lengths = slices.Compact(l.lengths)
-	l.active.Store(len(l.quotas)+len(l.rows) > 0)
+	l.active.Store(len(l.quotas)+len(l.rows)+len(l.waiting) > 0)
 	for h := range l.parts.running() {
 		l.register(h)
 	}

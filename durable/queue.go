@@ -16,10 +16,11 @@ import (
 type queue struct {
 	mu     sync.Mutex
 	ready  sync.Cond
-	items  turns // Guarded by mu.
-	closed bool  // Guarded by mu.
-	idle   int   // goroutines that wait in get. Guarded by mu.
-	waking bool  // one of them was signalled, and has not run. Guarded by mu.
+	first  []*flight // rows that have had their turn, before the others. Guarded by mu.
+	items  turns     // Guarded by mu.
+	closed bool      // Guarded by mu.
+	idle   int       // goroutines that wait in get. Guarded by mu.
+	waking bool      // one of them was signalled, and has not run. Guarded by mu.
 }
 
 // overdueAhead is the number of overdue rows per handler that wait in the queue, claimed. Further
@@ -45,10 +46,25 @@ func (q *queue) put(h *flight) bool {
 	return !q.closed
 }
 
+// putFirst is put for a row that has had its turn.
+func (q *queue) putFirst(h *flight) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if !q.closed {
+		h.move(queued)
+		q.first = append(q.first, h)
+		q.wake()
+	}
+	return !q.closed
+}
+
+// rows returns the number of rows. The caller holds mu.
+func (q *queue) rows() int { return len(q.first) + q.items.n }
+
 // wake wakes a goroutine if items wait. A woken goroutine wakes the next one if items remain, before
 // it runs its handler. The caller holds mu.
 func (q *queue) wake() {
-	if q.items.n > 0 && q.idle > 0 && !q.waking {
+	if q.rows() > 0 && q.idle > 0 && !q.waking {
 		q.waking = true
 		q.ready.Signal()
 	}
@@ -58,7 +74,7 @@ func (q *queue) wake() {
 func (q *queue) get() *flight {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for q.items.n == 0 {
+	for q.rows() == 0 {
 		if q.closed {
 			return nil
 		}
@@ -67,7 +83,13 @@ func (q *queue) get() *flight {
 		q.idle--
 		q.waking = false
 	}
-	h := q.items.take()
+	var h *flight
+	if len(q.first) > 0 {
+		h, q.first[0] = q.first[0], nil
+		q.first = q.first[1:] // putFirst copies the rest once the array is used up
+	} else {
+		h = q.items.take()
+	}
 	q.wake()
 	return h
 }
@@ -76,10 +98,16 @@ func (q *queue) get() *flight {
 func (q *queue) oldest() (due int64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for h := range q.items.all() {
+	note := func(h *flight) {
 		if due == 0 || h.row.Due < due {
 			due = h.row.Due
 		}
+	}
+	for _, h := range q.first {
+		note(h)
+	}
+	for h := range q.items.all() {
+		note(h)
 	}
 	return due
 }
@@ -87,15 +115,15 @@ func (q *queue) oldest() (due int64) {
 func (q *queue) len() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.items.n
+	return q.rows()
 }
 
 // close ends get and put, and returns the rows that were in the queue.
 func (q *queue) close() []*flight {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	rows := q.items.takeFirst(q.items.n)
-	q.closed = true
+	rows := append(q.first, q.items.takeFirst(q.items.n)...)
+	q.first, q.closed = nil, true
 	q.ready.Broadcast()
 	return rows
 }

@@ -19,6 +19,7 @@ type quota struct {
 	begun       int // rows that got a permit since then
 	asked       backend.Demand
 	short       bool  // the last call of Share granted less than the demand
+	unsaid      bool  // the database may know permits or a wish that the worker has no longer
 	due         turns // claimed rows that wait for a permit or a token
 	pending     turns // rows that wait for their claim
 
@@ -38,11 +39,12 @@ func (q *quota) may(now int64) bool {
 // permits returns the number of handlers that the worker may run.
 func (q *quota) permits() int { return min(q.held, q.share) }
 
-// nextToken returns the time of the next token, or MaxInt64. Tokens that were not used in time are lost.
+// nextToken returns the time of the next token, or MaxInt64. Tokens that were not used in time are lost, and so
+// are tokens of a time to which the clock was set back.
 func (q *quota) nextToken(now int64) int64 {
 	for len(q.tokens) > 0 {
 		t := &q.tokens[0]
-		if at := t.At(0); t.N > 0 && at+int64(q.limit.Window()) >= now {
+		if at := t.At(0); t.N > 0 && at+int64(q.limit.Window()) >= now && at <= now+2*int64(backend.ShareEvery) {
 			return at
 		}
 		q.drop()
@@ -111,7 +113,7 @@ func (q *quota) demand(now int64) backend.Demand {
 	if q.limit.PerSecond != 0 {
 		d.Starts = max(0, min(q.due.n+q.pending.n, max(0, q.capacity-q.running)+2*q.begun)-q.ahead(now))
 	}
-	q.asked = d
+	q.asked, q.unsaid = d, true
 	q.peak, q.begun = 0, 0
 	q.note()
 	return d
@@ -127,11 +129,11 @@ func (q *quota) ahead(now int64) (n int) {
 }
 
 // needs reports whether the worker has anything to demand or give back.
-func (q *quota) needs() bool { return q.held > 0 || q.claimed > 0 || q.running > 0 || q.peak > 0 }
+func (q *quota) needs() bool { return q.unsaid || q.claimed > 0 || q.running > 0 || q.peak > 0 }
 
 // granted notes the answer to a demand.
 func (q *quota) granted(g backend.Grant) {
-	q.held, q.share = g.Held, g.Share
+	q.held, q.share, q.unsaid = g.Held, g.Share, g.Held > 0 || q.asked.Wants > 0
 	q.short = g.Held < q.asked.Wants && q.limit.Running != 0 || g.Tokens.N < q.asked.Starts
 	if q.limit.Running == 0 {
 		q.held = backend.MaxRunning

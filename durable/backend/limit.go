@@ -173,7 +173,7 @@ func shareOfRest(left int, mine Permit, all []Permit, now int64) int {
 // handlers begin faster for that time. If Burst does not cover the window, the interval does.
 func (l *Limit) interval() (every, early, window int64) {
 	once := int64(math.Ceil(1e9 / l.PerSecond))
-	early = int64(l.Burst-1) * min(once, math.MaxInt64/MaxBurst)
+	early = int64(l.Burst-1) * min(once, math.MaxInt64/(4*MaxBurst))
 	window = min(max(early, minWindow), maxWindow)
 	every = max(once, (once+window+int64(l.Burst)-1)/int64(l.Burst))
 	return every, max(0, early-window), window

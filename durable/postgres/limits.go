@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/hashedwheel/hwt/durable/backend"
 )
@@ -65,8 +66,11 @@ func (l limits) Limited(ctx context.Context, known backend.Version) (all backend
 			}, limitsSQL))
 		})
 	})
+	if errors.Is(err, backend.ErrDamaged) { // rather than single limits
+		err = fmt.Errorf("the limits cannot be read: %v", err)
+	}
 	if err != nil {
-		return all, err
+		return backend.Limited{}, err
 	}
 	return all, damaged
 }

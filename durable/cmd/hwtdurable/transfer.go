@@ -187,7 +187,7 @@ func (c *copier) copy(ctx context.Context) (entries, letters int, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	if err = c.pauses(ctx); err == nil { // all claims are made, and the first row follows that may fire
+	if err = errors.Join(c.pauses(ctx), c.limits(ctx)); err == nil { // all claims are made, and the first row follows that may fire
 		entries, err = c.rows(ctx, false)
 	}
 	if err == nil {
@@ -207,6 +207,15 @@ func (c *copier) pauses(ctx context.Context) error {
 	}
 	for i := 0; i < len(all) && err == nil; i++ {
 		err = c.target.Pause(ctx, all[i])
+	}
+	return err
+}
+
+// limits copies the limits.
+func (c *copier) limits(ctx context.Context) error {
+	all, err := c.source.Limited(ctx, backend.Version{Newest: -1})
+	for i := 0; i < len(all.Limits) && err == nil; i++ {
+		err = c.target.SetLimit(ctx, all.Limits[i].Limit)
 	}
 	return err
 }
