@@ -33,6 +33,7 @@ type claimer struct {
 	claimable turns               // rows that were not yet due. Guarded by mu.
 	backlog   []turns             // rows that were overdue, by kind. Guarded by mu.
 	suspects  suspects            // Guarded by mu.
+	turn      int                 // number of calls of take. Guarded by mu.
 	closed    bool                // claims no further row. Guarded by mu.
 }
 
@@ -182,7 +183,9 @@ func (c *claimer) take() (rows []*flight, more bool) {
 	most -= len(tried)
 	rows = c.claimable.takeFirst(most)
 	more = c.claimable.n > 0
-	for i := range c.backlog {
+	c.turn++
+	for n := range c.backlog {
+		i := (c.turn + n) % len(c.backlog) // each kind is the first in its turn
 		if overdue := &c.backlog[i]; overdue.n > 0 {
 			some := overdue.takeFirst(min(most-len(rows), c.dispatchers[i].room()))
 			more = more || len(some) > 0 && overdue.n > 0

@@ -119,10 +119,14 @@ func (f *fetcher) leaseRows(ctx context.Context) error {
 			p.mark = backend.Cursor{}
 		}
 	}
-	for len(more) > 0 && ctx.Err() == nil {
+	for begun := time.Now(); len(more) > 0 && ctx.Err() == nil; {
 		var err error
 		if more, err = f.leaseBatch(ctx, id, more); err != nil {
 			return err
+		}
+		if time.Since(begun) >= f.limits.Poll { // other positions, sweeps, and adoption have their turns
+			request(f.sweep.look)
+			break
 		}
 	}
 	return f.lookBehind(ctx, id)

@@ -171,11 +171,12 @@ func (f *flights) pass(k *kind) []string {
 	return k.memory.pass()
 }
 
-// sated returns the groups of a kind, out of some, that hold their shares.
+// sated returns the groups of a kind, out of some, that hold their shares and a quarter more: a sweep
+// reads rows of a group that are before its position, although the position fills the share.
 func (f *flights) sated(k *kind, some []string) []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return slices.DeleteFunc(some, func(group string) bool { return !k.memory.sated(group) })
+	return slices.DeleteFunc(some, func(group string) bool { return !k.memory.overdrawn(group) })
 }
 
 // rejoin ends pass for a group.

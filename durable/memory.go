@@ -46,6 +46,11 @@ func (m *memory) share() int {
 // sated reports whether a group holds its share.
 func (m *memory) sated(group string) bool { return m.groups != nil && m.groups[group] >= m.share() }
 
+// overdrawn reports whether a group holds a quarter more than its share.
+func (m *memory) overdrawn(group string) bool {
+	return m.groups != nil && m.groups[group] >= m.share()+max(1, m.share()/4)
+}
+
 // room returns the number of further rows that the memory may hold.
 func (m *memory) room() int { return m.most - m.held - m.coming }
 

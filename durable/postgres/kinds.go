@@ -134,7 +134,7 @@ func (l *leasing) look(ctx context.Context, sql string, at []int) error {
 			err := scan(&n, &count, &due)
 			if err == nil {
 				e := &l.ends[selecting[n-1]]
-				e.found, e.more = true, count == limit && due < e.upto
+				e.found, e.more = true, count == limit && due < l.req.Until
 				e.upto = due
 			}
 			return err
