@@ -84,11 +84,12 @@ func TestEntriesOfManyGroupsFireOnce(t *testing.T) {
 				}
 				time.Sleep(20 * time.Second)
 				seen := make(map[string]int)
-				for _, firing := range f.fired {
+				fired := f.firings()
+				for _, firing := range fired {
 					seen[firing.Key]++
 				}
 				assert.Len(t, seen, 2500)
-				assert.Len(t, f.fired, 2500)
+				assert.Len(t, fired, 2500)
 				end()
 			})
 		})

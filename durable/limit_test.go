@@ -69,10 +69,13 @@ func (g *gauge) mostOf(name string) int {
 	return g.most[name]
 }
 
-func (g *gauge) count(name string) int {
+func (g *gauge) count(name string) int { return len(g.timesOf(name)) }
+
+// timesOf returns the times at which handlers began.
+func (g *gauge) timesOf(name string) []time.Time {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return len(g.begun[name])
+	return slices.Clone(g.begun[name])
 }
 
 // fill stores n entries of a kind and a group that are due now.
@@ -149,9 +152,9 @@ func TestRateBoundsHandlersThatBegin(t *testing.T) {
 		f.fill("mail", "a", 1000)
 		f.fill("mail", "b", 100)
 		time.Sleep(10 * time.Second)
-		assert.Len(t, g.begun["group b"], 100)
-		assert.Less(t, g.begun["group b"][99].Sub(f.start), time.Second)
-		begun := g.begun["group a"]
+		assert.Len(t, g.timesOf("group b"), 100)
+		assert.Less(t, g.timesOf("group b")[99].Sub(f.start), time.Second)
+		begun := g.timesOf("group a")
 		assert.InDelta(t, 510, len(begun), 30)
 		slices.SortFunc(begun, time.Time.Compare)
 		for i, from := range begun {

@@ -2,6 +2,7 @@ package backendtest
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -134,7 +135,7 @@ func testConcurrentShares(t *testing.T, b backend.Backend) {
 	for i := range 6 {
 		worker := join(t, b)
 		all.Go(func() {
-			mine := append(demands[i%3:], demands[:i%3]...) // in another order
+			mine := slices.Concat(demands[i%3:], demands[:i%3]) // in another order
 			grants, err := b.Share(t.Context(), worker, 0, mine)
 			mu.Lock()
 			defer mu.Unlock()
