@@ -3,6 +3,7 @@ package sqlite_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"testing"
@@ -192,7 +193,7 @@ func TestDiscardDeletesDamagedLetter(t *testing.T) {
 	work, cancel := context.WithCancel(ctx)
 	require.NoError(t, s.Work(work, func(context.Context, durable.Firing) error {
 		cancel()
-		return durable.GiveUp(nil)
+		return durable.GiveUp(errors.New("no"))
 	}, nil))
 	var generation uint64
 	for d, err := range s.Dead(ctx, "") {
@@ -233,7 +234,7 @@ func TestRemovalBesideDamageDeletesLargePayloads(t *testing.T) {
 	require.NoError(t, s.Work(work, func(_ context.Context, f durable.Firing) error {
 		generation = f.Generation
 		cancel()
-		return durable.GiveUp(nil)
+		return durable.GiveUp(errors.New("no"))
 	}, nil))
 	_, err = s.Set(ctx, durable.Entry{Key: "k", Due: time.Now().Add(time.Hour), Payload: large})
 	require.NoError(t, err)
