@@ -61,7 +61,7 @@ func (f *Figures) crowd(ctx context.Context, c column, p place.Place) error {
 		return err
 	}
 	due := time.Now().Add(-time.Hour)
-	_, err = s.SetMany(ctx, named("nobody/", "", f.Entries, func(i int) time.Time { return due.Add(time.Duration(i)) }))
+	_, err = s.SetMany(ctx, named("unhandled/", "", f.Entries, func(i int) time.Time { return due.Add(time.Duration(i)) }))
 	if err := errors.Join(err, s.Close()); err != nil {
 		return err
 	}
