@@ -38,7 +38,8 @@ func lockAsInC(database string) (l library, err error) {
 	return library{lock(database, syscall.F_RDLCK, shared, sharedSize), lock(database+"-shm", syscall.F_WRLCK, write, 1)}, err
 }
 
+// Close closes the files. The kernel drops their locks.
 func (l library) Close() {
-	l.index.Close() // the kernel drops the locks
+	l.index.Close()
 	l.database.Close()
 }
