@@ -61,7 +61,7 @@
 // A command in the repository moves the imports of any module in a copy, and runs the
 // module's tests before and after:
 //
-//	go -C tools run ./trydropin github.com/cenkalti/backoff/v5@v5.0.3
+//	tools/trydropin.sh github.com/cenkalti/backoff/v5@v5.0.3
 //
 // docs/dropin.md lists the results for a number of modules.
 package dropin
