@@ -10,21 +10,21 @@
 package main
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
-	"slices"
-	"strings"
 	"syscall"
 )
 
 func main() {
-	os.Exit(execute(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // A second interrupt ends the process.
+	os.Exit(execute(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
 // The exit statuses.
@@ -34,12 +34,6 @@ const (
 	statusUsage       = 2
 	statusInterrupted = 130 // as shells report a program that Ctrl-C ended
 )
-
-// usageError is a mistake in the command line.
-type usageError struct{ error }
-
-// errInterrupted decides the exit status only. The command has written a report.
-var errInterrupted = errors.New("interrupted")
 
 const help = `hwtdemo demonstrates the timers of hwt, and tests them under load.
 
@@ -60,21 +54,11 @@ Examples:
   hwtdemo orders -help     # the flags of a command
 `
 
-// command is a command of hwtdemo.
+// command is a command of hwtdemo. Before run, check returns an error for wrong flags.
 type command struct {
 	help  string // before the flags, with examples
-	flags *flag.FlagSet
+	check func() error
 	run   func(ctx context.Context, errOut io.Writer) (report, error)
-	json  bool
-}
-
-// newCommand returns a command with the flag -json.
-func newCommand(name, help string) *command {
-	c := &command{help: help, flags: flag.NewFlagSet(name, flag.ContinueOnError)}
-	c.flags.SetOutput(io.Discard)
-	c.flags.Usage = func() {}
-	c.flags.BoolVar(&c.json, "json", false, "write the report as one JSON object")
-	return c
 }
 
 // report is the result of a command.
@@ -85,78 +69,63 @@ type report interface {
 
 // execute runs the command line args until it ends, or ctx does, and returns the exit
 // status. Both writers must be safe for concurrent use, as files are.
-func execute(ctx context.Context, args []string, out, errOut io.Writer) int {
-	path, err := dispatch(ctx, args, out, errOut)
-	switch {
-	case err == nil:
+func execute(ctx context.Context, args []string, out, errOut io.Writer) (status int) {
+	name := "help"
+	if len(args) > 0 {
+		name, args = args[0], args[1:]
+	}
+	flags := flag.NewFlagSet("hwtdemo "+name, flag.ContinueOnError)
+	flags.SetOutput(errOut)
+	var c command
+	switch name {
+	case "orders":
+		c = newOrders(flags)
+	case "soak":
+		c = newSoak(flags)
+	case "help", "-h", "-help", "--help":
+		return fail(errOut, write(out, help), statusFailed)
+	default:
+		return fail(errOut, fmt.Errorf("unknown command %q (expected: orders or soak)", name), statusUsage)
+	}
+	flags.Usage = func() {
+		fmt.Fprintf(errOut, "%s\nFlags:\n", c.help)
+		flags.PrintDefaults()
+	}
+	switch err := flags.Parse(args); {
+	case errors.Is(err, flag.ErrHelp):
 		return statusOK
-	case err == errInterrupted:
+	case err != nil:
+		return statusUsage
+	case flags.NArg() > 0:
+		return fail(errOut, fmt.Errorf("unexpected argument %q", flags.Arg(0)), statusUsage)
+	}
+	if err := c.check(); err != nil {
+		return fail(errOut, err, statusUsage)
+	}
+	return c.conclude(ctx, out, errOut)
+}
+
+// conclude runs the command, and writes its report.
+func (c command) conclude(ctx context.Context, out, errOut io.Writer) (status int) {
+	r, err := c.run(ctx, errOut)
+	if err == nil {
+		if err = write(out, r.Text()); err == nil {
+			err = r.Err()
+		}
+	}
+	if err == nil && ctx.Err() != nil {
 		return statusInterrupted
 	}
+	return fail(errOut, err, statusFailed)
+}
+
+// fail reports an error, and returns the status for it, or statusOK without one.
+func fail(errOut io.Writer, err error, status int) int {
+	if err == nil {
+		return statusOK
+	}
 	fmt.Fprintf(errOut, "hwtdemo: %v\n", err)
-	if errors.As(err, new(usageError)) {
-		fmt.Fprintf(errOut, "See '%s -help'.\n", path)
-		return statusUsage
-	}
-	return statusFailed
-}
-
-// dispatch runs the command that args name. path names it for messages.
-func dispatch(ctx context.Context, args []string, out, errOut io.Writer) (path string, err error) {
-	if len(args) == 0 || slices.Contains([]string{"help", "-h", "-help", "--help"}, args[0]) {
-		return "hwtdemo", write(out, help)
-	}
-	switch args[0] {
-	case "orders":
-		err = newOrders().execute(ctx, args[1:], out, errOut)
-	case "soak":
-		err = newSoak().execute(ctx, args[1:], out, errOut)
-	default:
-		return "hwtdemo", usageError{fmt.Errorf("unknown command %q (expected: orders or soak)", args[0])}
-	}
-	return "hwtdemo " + args[0], err
-}
-
-// execute parses the flags, and runs the command or writes its help.
-func (c *command) execute(ctx context.Context, args []string, out, errOut io.Writer) error {
-	switch err := c.flags.Parse(args); {
-	case errors.Is(err, flag.ErrHelp):
-		var flags strings.Builder
-		c.flags.SetOutput(&flags)
-		c.flags.PrintDefaults()
-		return write(out, c.help+"\nFlags:\n"+flags.String())
-	case err != nil:
-		return usageError{err}
-	case c.flags.NArg() > 0:
-		return usageError{fmt.Errorf("unexpected argument %q", c.flags.Arg(0))}
-	}
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	defer context.AfterFunc(ctx, stop)() // A second interrupt ends the process.
-	r, err := c.run(ctx, errOut)
-	if err != nil {
-		return err
-	}
-	return c.conclude(out, r, ctx.Err() != nil)
-}
-
-// conclude writes a report and returns the error with which the command ends.
-func (c *command) conclude(out io.Writer, r report, interrupted bool) error {
-	text := r.Text()
-	if c.json {
-		object, err := json.MarshalIndent(r, "", "  ")
-		if err != nil {
-			return err
-		}
-		text = string(object) + "\n"
-	}
-	if err := write(out, text); err != nil {
-		return err
-	}
-	if err := r.Err(); err != nil || !interrupted {
-		return err
-	}
-	return errInterrupted
+	return status
 }
 
 func write(out io.Writer, text string) error {
@@ -164,4 +133,12 @@ func write(out io.Writer, text string) error {
 		return fmt.Errorf("writing the output: %w", err)
 	}
 	return nil
+}
+
+// within returns an error that names a flag whose value is out of its range.
+func within[T cmp.Ordered](name string, value, least, most T) error {
+	if least <= value && value <= most {
+		return nil
+	}
+	return fmt.Errorf("-%s: %v (expected: %v to %v)", name, value, least, most)
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"io"
 	"time"
@@ -28,53 +29,40 @@ status is 1. Ctrl-C ends the soak early, with a report.
 Examples:
   hwtdemo soak                          # a minute
   hwtdemo soak -for 10m -engine hashed  # longer, one engine
-  hwtdemo soak -json | jq .violations   # the report for programs
 `
 
-// Ranges of the flags, and the life of a timer.
+// Ranges of the flags, the life of a timer, and the time between two lines of progress: a soak
+// may take days.
 const (
-	minSoak    = 100 * time.Millisecond
-	maxSoak    = 30 * 24 * time.Hour
-	soakRound  = 250 * time.Millisecond
-	maxCallers = 1024
+	minSoak       = 100 * time.Millisecond
+	maxSoak       = 30 * 24 * time.Hour
+	soakRound     = 250 * time.Millisecond
+	soakLineEvery = 5 * time.Second
 )
 
-// all selects every engine.
-const all = "all"
-
-// soakCommand is the command "soak".
-type soakCommand struct {
-	*command
-	config soak.Config
-	engine string
-}
-
 // newSoak returns the command "soak".
-func newSoak() *command {
-	c := &soakCommand{command: newCommand("soak", soakHelp), engine: all,
-		config: soak.Config{For: time.Minute, Round: soakRound, Callers: 4, Seed: 1}}
-	c.command.run = c.run
-	duration(c.flags, &c.config.For, minSoak, maxSoak, "for", "`duration` of the soak")
-	c.flags.Var(choice{&c.engine, append(engines.Names(), all)}, "engine", "`name`: hashed, hierarchical, runtime, or all in turn")
-	number(c.flags, &c.config.Callers, 1, maxCallers, "callers", "`number` of goroutines that use a timer")
-	seed(c.flags, &c.config.Seed)
-	return c.command
-}
-
-// run soaks.
-func (c *soakCommand) run(ctx context.Context, errOut io.Writer) (report, error) {
-	c.config.Engines = engines.All
-	if c.engine != all {
-		c.config.Engines = []engines.Engine{engines.Named(c.engine)}
+func newSoak(flags *flag.FlagSet) command {
+	c := soak.Config{Engines: engines.All, Round: soakRound, Callers: 4}
+	flags.DurationVar(&c.For, "for", time.Minute, "`duration` of the soak")
+	flags.Uint64Var(&c.Seed, "seed", 1, "`number` that determines the random numbers")
+	engine := flags.String("engine", "all", "`name`: hashed, hierarchical, runtime, or all in turn")
+	check := func() error {
+		if *engine != "all" {
+			e, err := engines.Named(*engine)
+			if err != nil {
+				return fmt.Errorf("%w, or all", err)
+			}
+			c.Engines = []engines.Engine{e}
+		}
+		return within("for", c.For, minSoak, maxSoak)
 	}
-	s := soak.New(c.config)
-	stop := cli.Follow(errOut, soakLineEvery, func() string { return soakStatus(s.Progress()) })
-	defer stop()
-	return s.Run(ctx)
+	return command{soakHelp, check, func(ctx context.Context, errOut io.Writer) (report, error) {
+		s := soak.New(c)
+		stop := cli.Follow(errOut, soakLineEvery, func() string { return soakStatus(s.Progress()) })
+		defer stop()
+		return s.Run(ctx)
+	}}
 }
-
-// soakLineEvery is the time between two lines of progress: a soak may take days.
-const soakLineEvery = 5 * time.Second
 
 func soakStatus(p soak.Progress) string {
 	return fmt.Sprintf("rounds %s  operations %s  violations %d",

@@ -20,10 +20,3 @@ func TestFollowWritesALinePerInterval(t *testing.T) {
 		assert.Equal(t, "  2s  half way\n  4s  half way\n", out.String())
 	})
 }
-
-func TestBufferIsNoTerminal(t *testing.T) {
-	var out bytes.Buffer
-	assert.False(t, cli.IsTerminal(&out))
-	cli.Wipe(&out)
-	assert.Empty(t, out.String())
-}

@@ -10,29 +10,23 @@ import (
 	"github.com/hashedwheel/hwt/internal/cli"
 )
 
-// Report is the result of a [Soak]. Its durations are nanoseconds in JSON.
+// Report is the result of a [Soak].
 type Report struct {
-	Seed        uint64          `json:"seed"`
-	Callers     int             `json:"callers"`
-	Elapsed     time.Duration   `json:"elapsed_ns"`
-	Interrupted bool            `json:"interrupted"`
-	Engines     []*EngineReport `json:"engines"`
-	Before      Memory          `json:"before"` // after the first round of every engine
-	After       Memory          `json:"after"`
-	Violations  []string        `json:"violations"` // must be empty
+	Seed        uint64
+	Callers     int
+	Elapsed     time.Duration
+	Interrupted bool
+	Engines     []*EngineReport
+	Before      Memory // after the first round of every engine
+	After       Memory
+	Violations  []string // must be empty
 }
 
 // EngineReport sums up the rounds of an engine.
 type EngineReport struct {
-	Engine      string `json:"engine"`
-	Rounds      int64  `json:"rounds"`
-	Operations  int64  `json:"operations"`
-	Faults      int64  `json:"faults"`
-	Accepted    int64  `json:"accepted"`
-	Expired     int64  `json:"expired"`
-	Cancelled   int64  `json:"cancelled"`
-	Unprocessed int64  `json:"unprocessed"`
-	Looks       int64  `json:"looks"` // checks of the counts during rounds
+	Engine                                                                string
+	Rounds, Operations, Faults, Accepted, Expired, Cancelled, Unprocessed int64
+	Looks                                                                 int64 // checks of the counts during rounds
 }
 
 func newReport(c Config) *Report {

@@ -111,9 +111,9 @@ func (s *Soak) round(ctx context.Context, e engines.Engine, number int, seed uin
 
 // Memory is the memory of the process.
 type Memory struct {
-	Heap       int64 `json:"heap_bytes"`
-	Goroutines int   `json:"goroutines"`
-	Peak       int64 `json:"peak_goroutines"` // until then, at a look or when a task began
+	Heap       int64
+	Goroutines int
+	Peak       int64 // until then, at a look or when a task began
 }
 
 // patience bounds the wait for an event on a busy machine. Tests set it.

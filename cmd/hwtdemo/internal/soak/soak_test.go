@@ -47,7 +47,7 @@ func TestTaskThatNeverRunsIsDetected(t *testing.T) {
 	var lost sync.Once
 	r, err := soak.New(soak.Config{
 		For: time.Hour, Round: time.Hour, Callers: 1, Seed: seedWithExecutor,
-		Engines: []engines.Engine{{Name: "it", Wheel: 1, New: func(o engines.Options) (hwt.Engine, error) {
+		Engines: []engines.Engine{{Name: "it", New: func(o engines.Options) (hwt.Engine, error) {
 			inner := o.Executor
 			o.Executor = execute(func(task func()) error {
 				lose := false
@@ -97,7 +97,7 @@ func firstFound(t *testing.T, seed uint64, spoil func(hwt.Engine) hwt.Engine) *s
 		return spoil(timer), nil
 	}
 	s := soak.New(soak.Config{
-		Engines: []engines.Engine{{Name: "it", Wheel: 1, New: opened}},
+		Engines: []engines.Engine{{Name: "it", New: opened}},
 		For:     800 * time.Millisecond, Round: 50 * time.Millisecond, Callers: 3, Seed: seed,
 	})
 	go func() {
@@ -242,7 +242,7 @@ func threeRounds(t *testing.T, second func() (stopped func())) *soak.Report {
 	rounds := 0
 	r, err := soak.New(soak.Config{
 		For: time.Hour, Round: 50 * time.Millisecond, Callers: 3, Seed: 1,
-		Engines: []engines.Engine{{Name: "it", Wheel: 1, New: func(o engines.Options) (hwt.Engine, error) {
+		Engines: []engines.Engine{{Name: "it", New: func(o engines.Options) (hwt.Engine, error) {
 			timer, err := hashed(o)
 			switch rounds++; rounds {
 			case 2:
