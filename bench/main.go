@@ -4,7 +4,7 @@
 //	go -C bench run . -quick                    # a smoke run in a minute or two
 //	go -C bench run . -only cancel,expire -engines hashedwheel,AfterFunc
 //	go -C bench run . table saturated trickle    # prints tables of the published data
-//	go -C bench run . page                       # writes the page and the plot of the published data
+//	go -C bench run . page                       # writes the page of the published data
 //
 // Each measurement runs in its own process, the engines in turn, round by round. Only the
 // full run writes files; it needs a working tree without changes and a quiet machine.

@@ -23,7 +23,6 @@ import (
 
 func main() {
 	child := flag.String("child", "", "run one side of one program")
-	clients := flag.Int("clients", 0, "number of connections that send messages to an address")
 	only := flag.String("only", "", "the `programs` to run, separated by commas; all by default")
 	rounds := flag.Int("rounds", 5, "number of rounds")
 	quick := flag.Bool("quick", false, "quick smoke run with a tenth of each load")
@@ -36,8 +35,6 @@ func main() {
 	switch {
 	case *child != "":
 		err = runChild(*child, *quick)
-	case *clients > 0:
-		runClients(*clients, flag.Arg(0))
 	default:
 		err = compare(ctx, *only, *rounds, *quick, *out)
 	}

@@ -34,7 +34,7 @@ type sample struct {
 	LateMax float64
 }
 
-var programs = []program{burst, heartbeats100k, heartbeats1m, connections, sessions, requests, requestsWaited, grpcCalls}
+var programs = []program{burst, heartbeats100k, heartbeats1m, sessions, requests, requestsWaited, grpcCalls}
 
 // newTimer returns the wheel of our sides.
 func newTimer(tick time.Duration) *hashedwheel.Timer {

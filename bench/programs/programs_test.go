@@ -3,21 +3,11 @@ package main
 import (
 	"os"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
-
-// TestMain runs the clients of a program, which starts them by the path of its process.
-func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && strings.HasPrefix(os.Args[1], "-clients=") {
-		main()
-		return
-	}
-	os.Exit(m.Run())
-}
 
 func TestEachSideRuns(t *testing.T) {
 	if testing.Short() {

@@ -132,9 +132,5 @@ func distribution(ms []float64) spec.Sample {
 	m[spec.Early] = float64(early)
 	m[spec.LateMin], m[spec.LateP50], m[spec.LateP99] = ms[0], at(0.5), at(0.99)
 	m[spec.LateP999], m[spec.LateMax] = at(0.999), ms[len(ms)-1]
-	late := make([]float64, len(spec.Shares))
-	for i, share := range spec.Shares {
-		late[i] = at(share)
-	}
-	return spec.Sample{Metrics: m, Late: late}
+	return spec.Sample{Metrics: m}
 }

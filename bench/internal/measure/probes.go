@@ -77,7 +77,6 @@ func (p *probes) sample(wait time.Duration) spec.Sample {
 		ms = append(ms, float64(late)/1e6)
 	}
 	sample := distribution(ms)
-	sample.Late = nil // only the summary is stored
 	sample.Metrics[spec.Lost] = float64(unfired)
 	return sample
 }

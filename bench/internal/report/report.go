@@ -1,4 +1,4 @@
-// Package report writes the results as a page, tables, and a plot.
+// Package report writes the results as a page and tables.
 package report
 
 import (
@@ -17,14 +17,9 @@ import (
 	"github.com/hashedwheel/hwt/internal/cli"
 )
 
-// Write writes benchmarks.md and its plot to a folder, and tables into the documents around
-// it.
+// Write writes benchmarks.md to a folder, and tables into the documents around it.
 func Write(r *results.Results, dir string) error {
-	drawn, err := drawLateness(r, filepath.Join(dir, plotFile))
-	if err != nil {
-		return err
-	}
-	text, err := render(r, drawn)
+	text, err := render(r)
 	if err != nil {
 		return err
 	}
@@ -36,7 +31,7 @@ func Write(r *results.Results, dir string) error {
 
 // Part writes the tables of a run of some measurements.
 func Part(w io.Writer, r *results.Results) error {
-	return errors.Join(page.ExecuteTemplate(w, "part", viewOf(r, false)), Tables(w, r, nil))
+	return errors.Join(page.ExecuteTemplate(w, "part", viewOf(r)), Tables(w, r, nil))
 }
 
 //go:embed page.md.tmpl
@@ -51,27 +46,22 @@ type view struct {
 	Base                         engines.Kind
 	Summary, Losses, Correctness table
 	Newer                        []string
-	Plot                         string // its file; empty for none
 	Names                        string
 }
 
 // render returns the page.
-func render(r *results.Results, drawn bool) (string, error) {
+func render(r *results.Results) (string, error) {
 	var b strings.Builder
-	err := page.Execute(&b, viewOf(r, drawn))
+	err := page.Execute(&b, viewOf(r))
 	return b.String(), err
 }
 
-func viewOf(r *results.Results, drawn bool) view {
-	v := view{
+func viewOf(r *results.Results) view {
+	return view{
 		Results: r, Memory: cli.Number(float64(r.Machine.Memory) / (1 << 30)), Base: base(r),
 		Summary: summary(r), Losses: losses(r), Correctness: correctness(r),
 		Names: strings.Join(spec.Measurements, ", "), Newer: newer(r),
 	}
-	if drawn {
-		v.Plot = plotFile
-	}
-	return v
 }
 
 // correctness returns a table of the engines' configurations and faults.

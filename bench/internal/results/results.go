@@ -40,7 +40,6 @@ type Machine struct {
 type Cell struct {
 	spec.Spec
 	Metrics map[string][]float64 `json:"metrics,omitempty"` // one value per round
-	Late    [][]float64          `json:"late,omitempty"`    // at spec.Shares, one list per round
 	Failure string               `json:"failure,omitempty"` // the reason of missing values
 }
 
@@ -55,13 +54,6 @@ func (c *Cell) Add(s spec.Sample) {
 	}
 	for name, v := range s.Metrics {
 		c.Metrics[name] = append(c.Metrics[name], fourDigits(v))
-	}
-	if len(s.Late) > 0 {
-		late := make([]float64, len(s.Late))
-		for i, ms := range s.Late {
-			late[i] = fourDigits(ms)
-		}
-		c.Late = append(c.Late, late)
 	}
 }
 
@@ -97,23 +89,6 @@ func (c *Cell) Max(metric string) float64 {
 		return 0
 	}
 	return slices.Max(c.Metrics[metric])
-}
-
-// Lateness returns the distribution of the lateness at spec.Shares: the median over the
-// rounds at each share. It is nil without data.
-func (c *Cell) Lateness() []float64 {
-	if c == nil || len(c.Late) == 0 {
-		return nil
-	}
-	ms := make([]float64, len(c.Late[0]))
-	for i := range ms {
-		var rounds []float64
-		for _, late := range c.Late {
-			rounds = append(rounds, late[i])
-		}
-		ms[i] = stats.Of(rounds).Median
-	}
-	return ms
 }
 
 // Cell returns the cell of an engine in a case, or nil.

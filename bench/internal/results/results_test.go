@@ -15,15 +15,14 @@ func TestResultsAreReadBack(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "benchmarks.jsonl")
 	r := &Results{Commit: "x", Rounds: 2}
 	cell := &Cell{Spec: spec.Spec{Measure: spec.Expire, Engine: "e", N: 7}}
-	cell.Add(spec.Sample{Metrics: map[string]float64{spec.CPUNs: 123.456}, Late: []float64{1, 4}})
-	cell.Add(spec.Sample{Metrics: map[string]float64{spec.CPUNs: 100}, Late: []float64{3, 8}})
+	cell.Add(spec.Sample{Metrics: map[string]float64{spec.CPUNs: 123.456}})
+	cell.Add(spec.Sample{Metrics: map[string]float64{spec.CPUNs: 100}})
 	r.Cells = []*Cell{cell, {Spec: spec.Spec{Measure: spec.Heap}, Failure: "crashed"}}
 	require.NoError(t, r.Write(path))
 	back, err := Read(path)
 	require.NoError(t, err)
 	assert.Equal(t, r, back)
 	assert.Equal(t, []float64{123.5, 100}, back.Cells[0].Metrics[spec.CPUNs], "four digits")
-	assert.Equal(t, []float64{2, 6}, back.Cells[0].Lateness())
 	assert.Equal(t, 2, back.Cells[0].Rounds())
 }
 
@@ -44,5 +43,4 @@ func TestBrokenFileIsAnError(t *testing.T) {
 func TestCellThatIsNotThereHasNoFigures(t *testing.T) {
 	var cell *Cell
 	assert.False(t, cell.Summary(spec.CPUNs).Known())
-	assert.Nil(t, cell.Lateness())
 }

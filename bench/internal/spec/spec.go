@@ -115,16 +115,9 @@ const (
 	StopMax = "stop_max_us"
 )
 
-// Shares are the quantiles at which a distribution of lateness is stored.
-var Shares = []float64{
-	0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9,
-	0.95, 0.98, 0.99, 0.995, 0.998, 0.999, 0.9995, 0.9999, 1,
-}
-
 // Sample is the result of one child process.
 type Sample struct {
 	Metrics map[string]float64 `json:"metrics,omitempty"`
-	Late    []float64          `json:"late,omitempty"` // in ms, at Shares
 	// Failure explains missing metrics: a crash, a timeout, or a missing ability.
 	Failure string `json:"failure,omitempty"`
 }

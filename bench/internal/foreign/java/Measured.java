@@ -156,14 +156,7 @@ final class Measured {
 
     /** The result of the process. */
     static final class Sample {
-        // As spec.Shares of the Go program.
-        private static final double[] SHARES = {
-            0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998, 0.999,
-            0.9995, 0.9999, 1,
-        };
-
         private final Map<String, Double> metrics = new TreeMap<>();
-        private double[] late = {};
 
         void put(String name, double value) {
             metrics.put(name, value);
@@ -181,7 +174,6 @@ final class Measured {
             put("late_p99_ms", at(ms, 0.99));
             put("late_p999_ms", at(ms, 0.999));
             put("late_max_ms", at(ms, 1));
-            late = Arrays.stream(SHARES).map(share -> at(ms, share)).toArray();
         }
 
         private static double at(double[] sorted, double share) {
@@ -191,8 +183,7 @@ final class Measured {
         String json() {
             String values = metrics.entrySet().stream().map(e -> "\"" + e.getKey() + "\":" + number(e.getValue()))
                 .collect(Collectors.joining(","));
-            String shares = Arrays.stream(late).mapToObj(Sample::number).collect(Collectors.joining(","));
-            return "{\"metrics\":{" + values + "},\"late\":[" + shares + "]}";
+            return "{\"metrics\":{" + values + "}}";
         }
 
         private static String number(double v) {

@@ -168,17 +168,10 @@ pub fn fail(reason: &str) -> ! {
     std::process::exit(0)
 }
 
-/// As spec.Shares of the Go program.
-const SHARES: [f64; 22] = [
-    0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998, 0.999, 0.9995,
-    0.9999, 1.0,
-];
-
 /// The result of the process.
 #[derive(Default)]
 pub struct Sample {
     metrics: BTreeMap<&'static str, f64>,
-    late: Vec<f64>,
 }
 
 impl Sample {
@@ -199,12 +192,10 @@ impl Sample {
         self.put("late_p99_ms", at(0.99));
         self.put("late_p999_ms", at(0.999));
         self.put("late_max_ms", at(1.0));
-        self.late = SHARES.iter().map(|&share| at(share)).collect();
     }
 
     pub fn json(&self) -> String {
         let metrics: Vec<String> = self.metrics.iter().map(|(name, v)| format!("\"{name}\":{v:.6}")).collect();
-        let late: Vec<String> = self.late.iter().map(|ms| format!("{ms:.6}")).collect();
-        format!("{{\"metrics\":{{{}}},\"late\":[{}]}}", metrics.join(","), late.join(","))
+        format!("{{\"metrics\":{{{}}}}}", metrics.join(","))
     }
 }
