@@ -2,6 +2,8 @@ package inspect_test
 
 import (
 	"context"
+	"crypto/sha256"
+	"crypto/subtle"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -53,4 +55,32 @@ func Example() {
 	mux.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/debug/hwt/timers.json", nil))
 	fmt.Println(w.Code, w.Header().Get("Content-Type"))
 	// Output: 200 application/json
+}
+
+// The page is served to users with a password only. The comparison takes the same time for all
+// passwords. Before passwords cross a network, the server needs TLS.
+func ExampleHandler_password() {
+	equal := func(a, b string) bool {
+		x, y := sha256.Sum256([]byte(a)), sha256.Sum256([]byte(b))
+		return subtle.ConstantTimeCompare(x[:], y[:]) == 1
+	}
+	page := inspect.Handler(nil)
+	protected := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, password, _ := r.BasicAuth(); !equal(password, "secret") {
+			w.Header().Set("WWW-Authenticate", `Basic realm="timers"`)
+			http.Error(w, "unauthorized", http.StatusUnauthorized)
+			return
+		}
+		page.ServeHTTP(w, r)
+	})
+	for _, password := range []string{"guess", "secret"} {
+		r := httptest.NewRequest(http.MethodGet, "/debug/hwt/timers.json", nil)
+		r.SetBasicAuth("ops", password)
+		w := httptest.NewRecorder()
+		protected.ServeHTTP(w, r)
+		fmt.Println(password, w.Code)
+	}
+	// Output:
+	// guess 401
+	// secret 200
 }
