@@ -181,61 +181,26 @@ func eventsShown(tb testing.TB, newTimer factory) {
 	sameTimeouts(tb, want, e.Stop())
 }
 
+// eventState is an event in its model.
+type eventState struct {
+	*eventProbe
+	deadline time.Time // zero if it is not pending
+	runs     int
+}
+
 // eventsModel makes random calls, and compares the runs and the counts with a model's.
 func eventsModel(tb testing.TB, newTimer factory) {
-	type state struct {
-		*eventProbe
-		deadline time.Time // zero if it is not pending
-		runs     int
-	}
 	for range 20 {
 		e := newTimer.start(tb, Options{})
-		events := make([]state, 1+rand.N(8))
+		events := make([]eventState, 1+rand.N(8))
 		for i := range events {
 			events[i].eventProbe = newEvent(tb, e)
 		}
-		anyDelay := func() time.Duration { return rand.N(time.Duration(1)<<(10+rand.N(20))) - 100 }
 		var want hwt.Stats
-		arm := func(s *state, delay time.Duration) {
-			if s.deadline.IsZero() {
-				want.Accepted++
-			}
-			s.arm(tb, delay)
-			s.deadline = time.Now().Add(max(delay, 0))
-		}
 		for range 300 {
-			s := &events[rand.N(len(events))]
-			unsure := !s.deadline.IsZero() && !time.Now().Before(s.deadline) // it fires about now
-			switch {
-			case rand.N(3) == 0:
-				time.Sleep(anyDelay())
-			case unsure:
-			case rand.N(3) == 0:
-				require.Equal(tb, !s.deadline.IsZero(), s.event.Cancel())
-				if !s.deadline.IsZero() {
-					want.Cancelled++
-				}
-				s.deadline = time.Time{}
-			default:
-				delay := anyDelay()
-				if rand.N(3) > 0 {
-					arm(s, delay)
-				} else if s.event.Reset(delay) {
-					require.False(tb, s.deadline.IsZero())
-					s.deadline = time.Now().Add(max(delay, 0))
-				} else {
-					require.True(tb, s.deadline.IsZero())
-				}
-			}
+			events[rand.N(len(events))].call(tb, &want)
 			for i := range events {
-				s := &events[i]
-				if ran := s.ran.count(); ran > s.runs {
-					s.runs++
-					require.Equal(tb, s.runs, ran)
-					between(tb, s.ran.at(), s.deadline, s.deadline.Add(tick), "event %d", i)
-					s.deadline = time.Time{}
-				}
-				require.False(tb, !s.deadline.IsZero() && time.Since(s.deadline) > 2*tick, "event %d is lost", i)
+				events[i].verify(tb)
 			}
 		}
 		pass(time.Second)
@@ -247,6 +212,47 @@ func eventsModel(tb testing.TB, newTimer factory) {
 		assert.Equal(tb, [4]int64{want.Accepted, 0, want.Expired, want.Cancelled}, [4]int64{got.Accepted, got.Pending, got.Expired, got.Cancelled})
 		e.Stop()
 	}
+}
+
+// call sleeps, or makes a random call, except at the moment of the deadline.
+func (s *eventState) call(tb testing.TB, want *hwt.Stats) {
+	delay, pending := rand.N(time.Duration(1)<<(10+rand.N(20)))-100, !s.deadline.IsZero()
+	switch {
+	case rand.N(3) == 0:
+		time.Sleep(delay)
+		return
+	case pending && !time.Now().Before(s.deadline): // it fires about now
+		return
+	case rand.N(3) == 0:
+		require.Equal(tb, pending, s.event.Cancel())
+		if pending {
+			want.Cancelled++
+		}
+		s.deadline = time.Time{}
+		return
+	case rand.N(3) > 0:
+		if !pending {
+			want.Accepted++
+		}
+		s.arm(tb, delay)
+		pending = true
+	default:
+		require.Equal(tb, pending, s.event.Reset(delay))
+	}
+	if pending {
+		s.deadline = time.Now().Add(max(delay, 0))
+	}
+}
+
+// verify notes a run, and asserts that no run is early, late, or missing.
+func (s *eventState) verify(tb testing.TB) {
+	if ran := s.ran.count(); ran > s.runs {
+		s.runs++
+		require.Equal(tb, s.runs, ran)
+		between(tb, s.ran.at(), s.deadline, s.deadline.Add(tick), "an event")
+		s.deadline = time.Time{}
+	}
+	require.False(tb, !s.deadline.IsZero() && time.Since(s.deadline) > 2*tick, "an event is lost")
 }
 
 // eventLinearizable lets goroutines arm and cancel one event. The deadlines are far.

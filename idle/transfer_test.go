@@ -65,39 +65,44 @@ func received(c net.Conn) <-chan []byte {
 	return all
 }
 
+const copied = 3<<20 + 17
+
+// sources are readers of copied bytes.
+var sources = map[string]func(*testing.T, *idle.Reaper) io.Reader{
+	"file":   func(t *testing.T, _ *idle.Reaper) io.Reader { return file(t, copied) },
+	"buffer": func(*testing.T, *idle.Reaper) io.Reader { return bytes.NewReader(random(copied)) },
+	"plain":  func(*testing.T, *idle.Reaper) io.Reader { return struct{ io.Reader }{bytes.NewReader(random(copied))} },
+	"tcp":    func(t *testing.T, _ *idle.Reaper) io.Reader { return feed(tcpPair(t)) },
+	"unix":   func(t *testing.T, _ *idle.Reaper) io.Reader { return feed(unixPair(t)) },
+	"wrapped tcp": func(t *testing.T, r *idle.Reaper) io.Reader {
+		return r.Wrap(feed(tcpPair(t)))
+	},
+	"wrapped unix": func(t *testing.T, r *idle.Reaper) io.Reader {
+		return r.Wrap(feed(unixPair(t)))
+	},
+	"unusual": func(t *testing.T, r *idle.Reaper) io.Reader {
+		return r.Wrap(struct{ net.Conn }{feed(tcpPair(t))})
+	},
+}
+
+// destinations are writers, with the connections at their other ends.
+var destinations = map[string]func(*testing.T, *idle.Reaper) (io.WriteCloser, net.Conn){
+	"wrapped tcp": func(t *testing.T, r *idle.Reaper) (io.WriteCloser, net.Conn) {
+		client, server := tcpPair(t)
+		return r.Wrap(server), client
+	},
+	"tcp": func(t *testing.T, _ *idle.Reaper) (io.WriteCloser, net.Conn) {
+		client, server := tcpPair(t)
+		return server, client
+	},
+	"wrapped unix": func(t *testing.T, r *idle.Reaper) (io.WriteCloser, net.Conn) {
+		client, server := unixPair(t)
+		return r.Wrap(server), client
+	},
+}
+
 func TestIOCopyMovesEverything(t *testing.T) {
-	const n = 3<<20 + 17
-	sources := map[string]func(*testing.T, *idle.Reaper) io.Reader{
-		"file":   func(t *testing.T, _ *idle.Reaper) io.Reader { return file(t, n) },
-		"buffer": func(*testing.T, *idle.Reaper) io.Reader { return bytes.NewReader(random(n)) },
-		"plain":  func(*testing.T, *idle.Reaper) io.Reader { return struct{ io.Reader }{bytes.NewReader(random(n))} },
-		"tcp":    func(t *testing.T, _ *idle.Reaper) io.Reader { return feed(tcpPair(t)) },
-		"unix":   func(t *testing.T, _ *idle.Reaper) io.Reader { return feed(unixPair(t)) },
-		"wrapped tcp": func(t *testing.T, r *idle.Reaper) io.Reader {
-			return r.Wrap(feed(tcpPair(t)))
-		},
-		"wrapped unix": func(t *testing.T, r *idle.Reaper) io.Reader {
-			return r.Wrap(feed(unixPair(t)))
-		},
-		"unusual": func(t *testing.T, r *idle.Reaper) io.Reader {
-			return r.Wrap(struct{ net.Conn }{feed(tcpPair(t))})
-		},
-	}
-	destinations := map[string]func(*testing.T, *idle.Reaper) (io.WriteCloser, net.Conn){
-		"wrapped tcp": func(t *testing.T, r *idle.Reaper) (io.WriteCloser, net.Conn) {
-			client, server := tcpPair(t)
-			return r.Wrap(server), client
-		},
-		"tcp": func(t *testing.T, _ *idle.Reaper) (io.WriteCloser, net.Conn) {
-			client, server := tcpPair(t)
-			return server, client
-		},
-		"wrapped unix": func(t *testing.T, r *idle.Reaper) (io.WriteCloser, net.Conn) {
-			client, server := unixPair(t)
-			return r.Wrap(server), client
-		},
-	}
-	want := random(n)
+	want := random(copied)
 	for from, source := range sources {
 		for to, destination := range destinations {
 			for _, limit := range []int64{0, 1 << 20} {
@@ -120,7 +125,7 @@ func TestIOCopyMovesEverything(t *testing.T) {
 						assert.Zero(t, limited.N, "bytes left to read")
 					} else {
 						moved, err := io.Copy(dst, src)
-						assert.EqualValues(t, n, moved)
+						assert.EqualValues(t, copied, moved)
 						assert.NoError(t, err)
 					}
 					require.NoError(t, dst.Close())

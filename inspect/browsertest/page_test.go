@@ -98,19 +98,7 @@ func TestPageIsLive(t *testing.T) {
 		b.run(chromedp.KeyEvent("1"))
 		b.until(`document.querySelectorAll(".dial").length === 1`)
 	})
-	t.Run("a pause stops the page", func(t *testing.T) {
-		b.run(chromedp.KeyEvent("p"))
-		// A new canvas is drawn again when its size is known.
-		b.run(chromedp.Evaluate(frames, nil, awaitPromise))
-		before, events := eval[string](b, hand), eval[int](b, `hwtPage.events`)
-		time.Sleep(600 * time.Millisecond)
-		b.run(chromedp.KeyEvent("t"), chromedp.KeyEvent("t")) // draws everything again
-		assert.True(t, before == eval[string](b, hand), "the hand moved")
-		assert.Equal(t, events, eval[int](b, `hwtPage.events`))
-		b.shows("paused", `document.querySelector("#state").textContent`)
-		b.run(chromedp.KeyEvent("p"))
-		b.until(live)
-	})
+	t.Run("a pause stops the page", func(t *testing.T) { pauseStops(t, b) })
 	t.Run("a phone shows it without scrolling sideways", func(t *testing.T) {
 		for _, width := range []int64{360, 390, 1280} {
 			b.fits(width, 900)
@@ -123,6 +111,20 @@ func TestPageIsLive(t *testing.T) {
 			assert.True(t, strings.HasPrefix(r, address) || strings.HasPrefix(r, "data:image/svg+xml,"), r)
 		}
 	})
+}
+
+func pauseStops(t *testing.T, b *browser) {
+	b.run(chromedp.KeyEvent("p"))
+	// A new canvas is drawn again when its size is known.
+	b.run(chromedp.Evaluate(frames, nil, awaitPromise))
+	before, events := eval[string](b, hand), eval[int](b, `hwtPage.events`)
+	time.Sleep(600 * time.Millisecond)
+	b.run(chromedp.KeyEvent("t"), chromedp.KeyEvent("t")) // draws everything again
+	assert.True(t, before == eval[string](b, hand), "the hand moved")
+	assert.Equal(t, events, eval[int](b, `hwtPage.events`))
+	b.shows("paused", `document.querySelector("#state").textContent`)
+	b.run(chromedp.KeyEvent("p"))
+	b.until(live)
 }
 
 func TestCountsEqualStats(t *testing.T) {
