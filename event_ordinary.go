@@ -92,14 +92,24 @@ func (o *ordinary) Timeout(e *Event) Timeout {
 	return unarmed{timer: o.timer}
 }
 
-// unarmed is the timeout of an event before its first Arm.
+// unarmed is the timeout of an event before its first Arm. The event itself answers the other
+// methods.
 type unarmed struct {
-	Timeout // nil, for methods that are not called
-	timer   Timer
+	Timeout       // nil: Task, Cancel, and Reset are never called
+	timer   Timer // Immutable.
 }
 
-func (u unarmed) Timer() Timer      { return u.timer }
+// Timer implements Timeout.
+func (u unarmed) Timer() Timer { return u.timer }
+
+// Deadline returns the zero time: there was no Arm to set one.
 func (unarmed) Deadline() time.Time { return time.Time{} }
-func (unarmed) IsExpired() bool     { return false }
-func (unarmed) IsCancelled() bool   { return false }
-func (unarmed) String() string      { return "timeout(unarmed)" }
+
+// IsExpired returns false: nothing could expire.
+func (unarmed) IsExpired() bool { return false }
+
+// IsCancelled returns false: nothing could be cancelled.
+func (unarmed) IsCancelled() bool { return false }
+
+// String implements fmt.Stringer, in the form of the engines' timeouts.
+func (unarmed) String() string { return "timeout(unarmed)" }
