@@ -6,13 +6,14 @@ import (
 	"time"
 )
 
-// Jitter returns a random duration from d down to d less the given share of it, so that
-// timeouts that are scheduled together do not expire together: Jitter(time.Minute, 0.1) is 54
-// to 60 seconds. A fraction of 1 or more means from 0 to d; of 0 or less, or NaN, it means d,
-// and so does a d that is not positive. The longest Duration stays as it is: it stands for
-// "never" in package cache.
+// Jitter returns a random duration from d down to d less the given fraction, so that timeouts
+// scheduled together do not expire together: Jitter(time.Minute, 0.1) is 54 to 60 seconds. A
+// fraction of 1 or more means from 0 to d; with a fraction of 0 or less, or NaN, or a d that
+// is not positive, the result is d. The longest Duration stays unchanged: package cache uses
+// it for "never".
 //
-// Use it for the delay of any timeout, and for a TTL. It is safe for concurrent use.
+// Use Jitter for the delay of any timeout, and for a TTL. Jitter is safe for concurrent
+// use.
 func Jitter(d time.Duration, fraction float64) time.Duration {
 	if d <= 0 || d == math.MaxInt64 || !(fraction > 0) {
 		return d
@@ -24,9 +25,9 @@ func Jitter(d time.Duration, fraction float64) time.Duration {
 	return d - rand.N(most+1)
 }
 
-// Backoff determines the pauses between the attempts at something that fails: they double,
-// and are random, so that the clients of a server that failed do not all return together.
-// The zero Backoff is usable. It holds no state: a Backoff may be shared.
+// Backoff determines the pauses between the attempts at something that fails: the pauses
+// double, and are random, so that the clients of a failed server do not all return
+// together. The zero Backoff is usable. A Backoff holds no state and may be shared.
 type Backoff struct {
 	// Base is the longest pause after the first attempt. 0, the default, or less means 1 s.
 	Base time.Duration

@@ -2,14 +2,15 @@ package hwt
 
 import "runtime"
 
-// CallerTimeout is a [Timeout] that may know where it was scheduled. The engines'
-// timeouts implement it; a Timeout that wraps one should forward the method.
+// CallerTimeout is a [Timeout] that may know the call that scheduled the timeout. The
+// engines' timeouts implement CallerTimeout; a Timeout that wraps such a timeout should
+// forward the method.
 type CallerTimeout interface {
 	Timeout
 
 	// Caller returns the first frame outside this module of the call that scheduled the
-	// timeout. It returns false if the option RecordCallers is not set, or if there is no such
-	// frame: a ticker of package clock, for example, schedules its next tick itself.
+	// timeout. Caller returns false if the option RecordCallers is not set, or if no such
+	// frame exists: a ticker of package clock, for example, schedules the next tick itself.
 	Caller() (runtime.Frame, bool)
 }
 

@@ -9,7 +9,7 @@
 //	timeout.Cancel() // the answer came
 //
 // A program usually creates one timer and shares it. This package defines only the
-// contract. Three engines implement it:
+// contract, which three engines implement:
 //
 //   - Package hashedwheel, after Netty's HashedWheelTimer, is a single wheel. Start
 //     with it. Its tick is 100 ms by default.
@@ -63,10 +63,10 @@
 //
 // # Options
 //
-// In all packages of this module, the zero value of an option is its default. New returns an
-// error for a value that is out of its range and never replaces the value. A negative value is
-// an error, except that it turns off SlowTaskThreshold and the wait of StopTimeout, which are
-// on by default.
+// In all packages of this module, the zero value of an option is the default. New returns an
+// error for a value out of range, and never replaces the value. A negative value is an error,
+// except that it turns off SlowTaskThreshold and the wait of StopTimeout, which are on by
+// default.
 //
 // A failure that no caller can receive, such as the panic of a function, goes to the
 // ErrorHandler of the package that called the function. If ErrorHandler is nil, the failure is
@@ -117,15 +117,15 @@
 // A tick is part of fake time: if many timeouts are due in one tick, a task may run up to
 // one tick after its deadline.
 //
-// A timer made outside the bubble runs on another clock. In the bubble, its NewTimeout and
-// Reset panic, because their timeouts would be lost; Cancel and Stop work. The timer finds the
-// bubble by its clock. A bubble's clock starts in the year 2000: there is no panic in a bubble
-// that slept until the present. Code that is tested in a bubble should take its timer as an
-// argument. Tests on the real clock may use any timer.
+// A timer made outside the bubble runs on another clock. In the bubble, the timer's NewTimeout
+// and Reset panic, because the timeouts would be lost; Cancel and Stop work. The timer
+// recognizes the bubble by the bubble's clock. A bubble's clock starts in the year 2000: there
+// is no panic in a bubble that slept until the present. Code that is tested in a bubble should
+// take its timer as an argument. Tests on the real clock may use any timer.
 //
 // A worker goroutine ends 50 ms after the last timeout, so leak checkers such as goleak do not
-// report it. They do report the worker of a timer that has pending timeouts or on which Start
-// was called. Exclude that goroutine by the stable name of its function:
+// report the goroutine. They do report the worker of a timer that has pending timeouts or on
+// which Start was called. Exclude that goroutine by the stable name of the function:
 //
 //	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction(
 //		"github.com/hashedwheel/hwt/internal/engine.runWorker"))

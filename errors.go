@@ -55,8 +55,8 @@ func (e *PendingLimitError) Error() string {
 // Is reports whether target is [ErrTooManyPending].
 func (e *PendingLimitError) Is(target error) bool { return target == ErrTooManyPending }
 
-// ShutdownError is the error of an [Engine.Shutdown] if its context ended before all tasks and
-// callbacks had returned. It wraps the context's error.
+// ShutdownError is the error of an [Engine.Shutdown] if the context ended before all tasks and
+// callbacks had returned. A ShutdownError wraps the context's error.
 type ShutdownError struct {
 	Running int64 // tasks and callbacks that have started
 	Waiting int64 // tasks and callbacks that wait for the executor or the timer's worker

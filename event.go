@@ -18,9 +18,9 @@ var (
 	ErrEventInitialized = check.Errorf("hwt: event is initialized already: call Init once, and then only Arm")
 )
 
-// Event is a timeout that lives in the object that waits for it: 48 bytes on 64-bit
-// machines. It is initialized once and then armed any number of times, without an
-// allocation on the timers of this module:
+// Event is a timeout that lives in the waiting object: 48 bytes on 64-bit machines. An
+// Event is initialized once and then armed any number of times, without an allocation on
+// the timers of this module:
 //
 //	type session struct {
 //		idle hwt.Event
@@ -31,17 +31,17 @@ var (
 //	err = s.idle.Arm(time.Minute) // arms, or moves the deadline
 //	s.idle.Cancel() // reports whether it prevented the run
 //
-// Each successful Arm ends exactly once, in one of four ways: the event fires and its task
-// runs; Cancel returns true; a later Arm or Reset overtakes it; or Stop returns the event.
-// Cancel, Arm, Reset, and the expiry are linearizable.
+// Each successful Arm ends exactly once, in one of four ways: the event fires and the task
+// runs; Cancel returns true; a later Arm or Reset overtakes the Arm; or Stop returns the
+// event. Cancel, Arm, Reset, and the expiry are linearizable.
 //
 // The task receives the event as its Timeout. All, Stop, and the error handler of an
 // [EventTimer] show the event itself, too. The methods of [Timeout] describe the latest
 // Arm.
 //
 // All methods except Init are safe for concurrent use, including in the event's own task.
-// If the task arms its event, the next run may overlap with this one only if the tasks
-// run on an executor or on an engine without a worker. A Cancel that comes after the
+// If the task arms the event, the next run may overlap with the current run only if the
+// tasks run on an executor or on an engine without a worker. A Cancel that comes after the
 // event fired returns false and waits for no task.
 //
 // Hazards:
@@ -50,7 +50,7 @@ var (
 //     of a copy panic in most cases.
 //   - An object may be reused, for example through a [sync.Pool], without another Init: the
 //     memory of an Event stays valid for Arm at any time. It must not be cleared.
-//   - While an event is pending, the timer keeps it alive, and with it the object that it
+//   - While an event is pending, the timer keeps alive the event, and the object that the event
 //     is a field of. After the end of an event on a timing wheel that lasts for up to one
 //     tick while the worker keeps up. An event in turn keeps its timer alive.
 //   - No notification follows a Cancel: an event's [CancelledTask] is not told. RecordCallers
@@ -71,9 +71,9 @@ type Event struct {
 
 var _ Timeout = (*Event)(nil)
 
-// EventTimer is a Timer that supports events without an allocation per Arm. All engines
-// do. A wrapper should implement it if the timer below does, for example with a task of its
-// own that calls the given one.
+// EventTimer is a Timer that supports events without an allocation per Arm. All engines do.
+// A wrapper should implement EventTimer if the timer below does, for example with a task
+// that calls the given task.
 type EventTimer interface {
 	Timer
 
@@ -82,8 +82,8 @@ type EventTimer interface {
 	InitEvent(event *Event, task TimerTask) error
 }
 
-// Init gives the event its timer and task. It may be called once per Event, before the
-// event is shared with other goroutines. It does not arm the event.
+// Init gives the event a timer and a task. Init may be called once per Event, before the
+// event is shared with other goroutines. Init does not arm the event.
 //
 // If timer does not implement [EventTimer], Arm calls timer.NewTimeout whenever the event is
 // not pending, and that allocates.
@@ -120,15 +120,15 @@ func (e *Event) host() embedded.Host[Event, Timeout] {
 }
 
 // Arm lets the event fire once, delay from now, where delay has the same meaning as in
-// NewTimeout. If the event is pending, Arm moves its deadline. If the event has fired or
-// was cancelled, it is pending again.
+// NewTimeout. If the event is pending, Arm moves the deadline. An event that has fired or
+// was cancelled is pending again.
 //
-// It returns [ErrStopped] if the timer is stopped, [ErrEventNotInitialized] before Init,
+// Arm returns [ErrStopped] if the timer is stopped, [ErrEventNotInitialized] before Init,
 // and a *[PendingLimitError] if the event was not pending and the timer's pending limit is
 // reached; concurrent calls for one event may need a place each for a moment. On an error
-// nothing has changed. If Stop is called concurrently, either Arm
-// returns ErrStopped, or the event ends first, or Stop returns it. Arm panics in another
-// synctest bubble, as NewTimeout does.
+// nothing has changed. If Stop is called concurrently, either Arm returns ErrStopped, or
+// the event ends first, or Stop returns the event. Arm panics in another synctest bubble,
+// as NewTimeout does.
 //
 // On a timing wheel, moving a deadline to a later time is one atomic operation. An event
 // that is armed and cancelled any number of times between two ticks costs the worker as
@@ -141,15 +141,15 @@ func (e *Event) Arm(delay time.Duration) error {
 	return host.Arm(e, delay)
 }
 
-// Reset implements [Timeout]: it moves the deadline if the event is pending. Otherwise it
-// returns false and has no effect.
+// Reset implements [Timeout]: Reset moves the deadline if the event is pending. Otherwise
+// Reset returns false and has no effect.
 func (e *Event) Reset(delay time.Duration) bool {
 	host := e.host()
 	return host != nil && host.Reset(e, delay)
 }
 
-// Cancel prevents the run for which the event was armed. It returns true if the event was
-// pending. It returns false if the event was not pending, for example because it has fired.
+// Cancel prevents the run for which the event was armed. Cancel returns true if the event
+// was pending. It returns false otherwise, for example if the event has fired.
 func (e *Event) Cancel() bool {
 	host := e.host()
 	return host != nil && host.Cancel(e)

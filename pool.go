@@ -46,10 +46,10 @@ func NewPool(workers, queue int) (*Pool, error) {
 // maxQueue bounds the memory of a queue to 8 GiB, or 512 MiB where pointers have 32 bits.
 const maxQueue = 1 << (30 - 3*(1-^uint(0)>>63))
 
-// Execute implements [Executor]. It runs task on a worker goroutine, after the
-// tasks in the queue. It returns [ErrPoolFull] if all workers are busy and the queue is
+// Execute implements [Executor]. Execute runs task on a worker goroutine, after the tasks
+// in the queue. Execute returns [ErrPoolFull] if all workers are busy and the queue is
 // full. A panic of a task ends the program, as in a go statement; the tasks of a timer do
-// not panic here. It is safe for concurrent use.
+// not panic here. Execute is safe for concurrent use.
 func (p *Pool) Execute(task func()) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -34,21 +34,21 @@ type Stats struct {
 	ExecutorRejected int64 // tasks and callbacks that the executor rejected, and that never ran
 	SlowTasks        int64 // tasks that held the worker past the slow-task threshold
 
-	Ticks         int64 // ticks that the worker processed; it skips empty ticks while it sleeps
+	Ticks         int64 // ticks that the worker processed; a sleeping worker skips empty ticks
 	Wakeups       int64 // times the worker woke from sleep
 	DeferredTicks int64 // ticks that began before all new timeouts were in the wheel
 
-	// Lateness counts the lateness of tasks when they start or are handed to the
-	// executor. Its Count is Expired. A worker reads the clock once per batch of up to
-	// 64 tasks, and per task while tasks are slow.
+	// Lateness counts the lateness of tasks at the start or at the hand-over to the
+	// executor. The Count is Expired. A worker reads the clock once per batch of up to 64
+	// tasks, and per task while tasks are slow.
 	Lateness Histogram
 
 	Lag    time.Duration // time that the worker is behind the clock
 	MaxLag time.Duration // maximum of Lag in the last minute
 
 	// Intake is the number of new, cancelled, and reset timeouts that the worker has not yet
-	// moved from its queues, the intake, to the wheel. IntakeAge is the time since the
-	// intake was last empty; 0 if it is empty.
+	// moved from the queues, the intake, to the wheel. IntakeAge is the time since the
+	// intake was last empty; 0 if empty.
 	Intake    int64
 	IntakeAge time.Duration
 
@@ -60,8 +60,8 @@ type Stats struct {
 	// handing them to the executor.
 	TaskTime time.Duration
 
-	// SlowestTask is the name of the slowest task in the last minute, and SlowestTaskTime its
-	// duration so far. Both come from samples and from the slow-task watchdog. These rarely see
+	// SlowestTask is the name of the slowest task in the last minute, and SlowestTaskTime the
+	// duration so far. Both come from samples and from the slow-task watchdog, which rarely see
 	// tasks of less than 100 µs.
 	SlowestTask     string
 	SlowestTaskTime time.Duration

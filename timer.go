@@ -27,8 +27,8 @@ type Timer interface {
 	// *[PendingLimitError] if the timer's pending limit is reached. On an error the
 	// Timeout is nil, and the task never runs.
 	//
-	// It panics in a testing/synctest bubble if the timer was made outside it, and
-	// outside a bubble if the timer was made inside one.
+	// NewTimeout panics in a testing/synctest bubble if the timer was made outside the
+	// bubble, and outside a bubble if the timer was made inside a bubble.
 	NewTimeout(task TimerTask, delay time.Duration) (Timeout, error)
 
 	// Stop makes the timer reject new timeouts, cancels the pending ones, and
@@ -49,16 +49,16 @@ type Engine interface {
 	// [ErrNilTask].
 	AfterFunc(delay time.Duration, f func()) (Timeout, error)
 
-	// NewTimeouts schedules the tasks to run once each, delay from now, and returns their
-	// timeouts in the same order. It schedules all of the tasks; otherwise it schedules no
-	// task, and returns an error of NewTimeout. A concurrent Stop precedes or follows the whole
+	// NewTimeouts schedules the tasks to run once each, delay from now, and returns the
+	// timeouts in the same order. NewTimeouts schedules all of the tasks, or schedules no task
+	// and returns an error of NewTimeout. A concurrent Stop precedes or follows the whole
 	// batch. A batch costs less than a NewTimeout per task.
 	NewTimeouts(tasks []TimerTask, delay time.Duration) ([]Timeout, error)
 
-	// Start starts the workers and keeps them until Stop. Without Start they start with the
-	// first timeouts, and end when nothing has been pending for 50 ms. Start has no effect
-	// after Stop, or on an engine without workers. In another synctest bubble, a timer with
-	// workers panics as NewTimeout does.
+	// Start starts the workers and keeps them until Stop. Without Start, workers start with
+	// the first timeouts, and end when nothing has been pending for 50 ms. Start has no
+	// effect after Stop, or on an engine without workers. In another synctest bubble, a
+	// timer with workers panics as NewTimeout does.
 	Start()
 
 	// Shutdown is like Stop, but waits until ctx ends for running tasks, for tasks
@@ -73,27 +73,29 @@ type Engine interface {
 	// ends.
 	Shutdown(ctx context.Context) ([]Timeout, error)
 
-	// TaskContext returns the context that each [ContextTaskFunc] receives. It is
-	// cancelled, with [ErrStopped] as its cause, when Shutdown returns an error or
-	// Stop gives up waiting.
+	// TaskContext returns the context that each [ContextTaskFunc] receives. The context is
+	// cancelled, with [ErrStopped] as the cause, when Shutdown returns an error or Stop
+	// gives up waiting.
 	TaskContext() context.Context
 
 	// Pending returns the number of pending timeouts. A cancelled timeout leaves the
 	// count before Cancel returns, and an expired one before its task runs.
 	//
 	// While other goroutines schedule and end timeouts, the result is at least 0 and at most
-	// the greatest number that was pending during the call. It never exceeds a pending limit.
-	// It may be too small by the number of timeouts that ended during the call.
+	// the greatest number that was pending during the call. The result never exceeds a
+	// pending limit, and may be too small by the number of timeouts that ended during the
+	// call.
 	Pending() int64
 
-	// All returns an iterator over the pending timeouts, in no particular order. It yields
-	// every timeout that is pending throughout the loop exactly once. It may or may not yield a
-	// timeout that is scheduled or ends during the loop, and never yields a timeout twice.
+	// All returns an iterator over the pending timeouts, in no particular order. The iterator
+	// yields every timeout that is pending throughout the loop exactly once. A timeout that is
+	// scheduled or ends during the loop may or may not be yielded. The iterator never yields a
+	// timeout twice.
 	//
-	// The loop body may call anything, since no lock is held while it runs. Between
-	// calls of the body, All holds a lock for at most 1,024 timeouts at a time, not
-	// counting ended ones and, at its beginning, those that no worker has drained. Loops
-	// may nest and run concurrently. Up to 15 of them on one timer take O(1) memory each.
+	// The loop body may call anything, since no lock is held meanwhile. Between calls of
+	// the body, All holds a lock for at most 1,024 timeouts at a time, not counting ended
+	// ones and, at the beginning, timeouts that no worker has drained. Loops may nest and
+	// run concurrently. Up to 15 loops on one timer take O(1) memory each.
 	All() iter.Seq[Timeout]
 
 	// Stats returns a snapshot of the timer's counts.
@@ -104,8 +106,8 @@ type Engine interface {
 // use and never wait for a task. Each engine states their cost. Timeout may gain
 // methods in later versions; a wrapper should embed a Timeout.
 //
-// A Timeout ends once, in one of three ways: it expires and its task runs, it
-// is cancelled, or Stop returns it.
+// A Timeout ends once, in one of three ways: the timeout expires and the task runs, the
+// timeout is cancelled, or Stop returns it.
 type Timeout interface {
 	// Timer returns the timer that made this timeout.
 	Timer() Timer
@@ -126,23 +128,21 @@ type Timeout interface {
 	// the timer's Stop.
 	IsCancelled() bool
 
-	// Cancel prevents the task from running. It returns true once, and only if
-	// the task never ran and never will. It returns false after expiry, another
-	// Cancel, or Stop.
+	// Cancel prevents the task from running. Cancel returns true once, and only if the task
+	// never ran and never will. Cancel returns false after expiry, another Cancel, or Stop.
 	Cancel() bool
 
-	// Reset changes the deadline of a pending timeout to delay from now, where
-	// delay has the same meaning as in NewTimeout. It returns false and has no effect
-	// once the timeout has ended. It panics in another synctest bubble, as
-	// NewTimeout does.
+	// Reset changes the deadline of a pending timeout to delay from now, where delay has
+	// the same meaning as in NewTimeout. Reset returns false and has no effect once the
+	// timeout has ended. Reset panics in another synctest bubble, as NewTimeout does.
 	Reset(delay time.Duration) bool
 }
 
 // TimerTask is the code that a Timeout runs when it expires.
 type TimerTask interface {
-	// Run is called once, after the timeout expired, with the Timeout that
-	// NewTimeout returned. Its error, or a *[PanicError] if it panics, goes to the
-	// timer's error handler.
+	// Run is called once, after the timeout expired, with the Timeout that NewTimeout
+	// returned. The error of Run, or a *[PanicError] after a panic, goes to the timer's
+	// error handler.
 	Run(timeout Timeout) error
 }
 
@@ -152,10 +152,10 @@ type TaskFunc func(timeout Timeout) error
 // Run calls f(timeout).
 func (f TaskFunc) Run(timeout Timeout) error { return f(timeout) }
 
-// ContextTaskFunc is a function that is a TimerTask and receives a context. The
-// timer cancels the context, with [ErrStopped] as its cause, when it no longer waits
-// for the task: when Shutdown returns an error or Stop gives up. The context has no
-// deadline and no values.
+// ContextTaskFunc is a function that is a TimerTask and receives a context. The timer
+// cancels the context, with [ErrStopped] as the cause, when the timer no longer waits for
+// the task: when Shutdown returns an error or Stop gives up. The context has no deadline
+// and no values.
 type ContextTaskFunc func(ctx context.Context, timeout Timeout) error
 
 // Run calls f with the [Engine.TaskContext] of the timeout's timer. If timeout is
@@ -188,8 +188,8 @@ type RejectedTask interface {
 
 	// Rejected is called if the executor's Execute returned an error, panicked or ended its
 	// goroutine before the task started, on the goroutine that called Execute. err wraps the
-	// cause. Rejected returns nil if it handled the rejection. Otherwise its error goes to the
-	// timer's error handler; the error may be err.
+	// cause. Rejected returns nil for a handled rejection. Otherwise the result goes to the
+	// timer's error handler; the result may be err.
 	//
 	// Run and Rejected are never both called, even if the executor breaks its rules.
 	Rejected(timeout Timeout, err error) error
@@ -199,15 +199,16 @@ type RejectedTask interface {
 // Options, or one task, by [OnExecutor]. [NewPool] is a small one, and [ExecutorFunc] makes
 // one of the method of a worker pool.
 type Executor interface {
-	// Execute calls task once, now or later. If it returns an error, it must never call
-	// task. The error goes to the task if it is a [RejectedTask] that has not started, or
-	// else to the timer's error handler. Calls of task that break these rules do nothing.
+	// Execute calls task once, now or later. If Execute returns an error, Execute must
+	// never call task. The error goes to the task if the task is a [RejectedTask] that has
+	// not started, or else to the timer's error handler. Calls of task that break these
+	// rules do nothing.
 	//
 	// Execute must be safe for concurrent use and must not block. An engine with a worker calls
-	// it on the worker goroutine. A call that blocks delays all later timeouts of that worker
-	// until it returns. The timer logs the call once it has blocked for the slow-task
-	// threshold, and counts it in Stats.SlowTasks. A full pool must return an error instead of
-	// waiting, as a [Pool] does, and a pool of package ants with WithNonblocking. Package
-	// runtimetimer calls Execute on a new goroutine, where it may block.
+	// Execute on the worker goroutine. A call that blocks delays all later timeouts of that
+	// worker. The timer logs a call that has blocked for the slow-task threshold, and counts it
+	// in Stats.SlowTasks. A full pool must return an error instead of waiting, as a [Pool]
+	// does, and a pool of package ants with WithNonblocking. Package runtimetimer calls Execute
+	// on a new goroutine, which may block.
 	Execute(task func()) error
 }

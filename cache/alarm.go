@@ -10,12 +10,12 @@ import (
 	"github.com/hashedwheel/hwt/internal/usercode"
 )
 
-// retryDelay is the delay of the alarm after the timer's executor has rejected it.
+// retryDelay is the delay of the alarm after a rejection by the timer's executor.
 const retryDelay = time.Second
 
-// alarm is the only timeout of a cache. It goes off when the first entry may be due.
-// It is the task of its timeouts: usually one, but an executor may still run the task
-// of an earlier one.
+// alarm is the only timeout of a cache. The alarm goes off when the first entry may be due.
+// The alarm is also the task of the timeout, and an executor may still run that task for an
+// earlier timeout.
 type alarm struct {
 	timer   hwt.Timer       // Immutable after New.
 	ring    func()          // expires due entries and arms the alarm again. Immutable after New.
@@ -23,7 +23,7 @@ type alarm struct {
 
 	mu      sync.Mutex
 	ended   bool                        // Guarded by mu.
-	due     atomic.Int64                // when it goes off, or never. Atomic: written under mu, read by arm.
+	due     atomic.Int64                // when the alarm goes off, or never. Atomic: written under mu, read by arm.
 	timeout atomic.Pointer[hwt.Timeout] // the most recent. Atomic: written under mu, read by lookups.
 }
 
@@ -45,7 +45,7 @@ func (a *alarm) Rejected(_ hwt.Timeout, err error) error {
 	return nil
 }
 
-// arm makes the alarm go off at at, unless it does so earlier.
+// arm makes the alarm go off at at, unless an earlier time is set.
 func (a *alarm) arm(at, now int64) error {
 	if a.due.Load() <= at {
 		return nil

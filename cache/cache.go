@@ -12,7 +12,7 @@ import (
 	"github.com/hashedwheel/hwt/internal/check"
 )
 
-// Cache holds values until they expire. Create it with [New] and close it with
+// Cache holds values until they expire. Create a Cache with [New] and close it with
 // [Cache.Close]. All methods are safe for concurrent use, including in callbacks and
 // fetches.
 type Cache[K comparable, V any] struct {
@@ -29,22 +29,23 @@ type Cache[K comparable, V any] struct {
 	alarm   alarm
 	closed  atomic.Bool // Atomic: written by Close, read by the methods that store.
 
-	// Twice the time by which due entries count as expired, plus the bit unarmed. It only grows,
-	// apart from the bit. Atomic: written by noteTimer and by lookups that read the clock.
+	// Twice the time by which due entries count as expired, plus the bit unarmed. denial only
+	// grows, apart from the bit. Atomic: written by noteTimer and by lookups that read the
+	// clock.
 	denial atomic.Int64
 
-	deleters atomic.Int32 // number of running calls of DeleteFunc and Update (C6). Atomic: written by them, read by Set.
+	deleters atomic.Int32 // number of running calls of DeleteFunc and Update (C6). Atomic: written by both, read by Set.
 
 	lookups                lookups      // Atomic: written by lookups, read by Stats.
 	evictions, expirations atomic.Int64 // Atomic: written where entries end, read by Stats.
 }
 
-// New returns an empty cache. Its entries expire ttl after they are set, or never if ttl is
+// New returns an empty cache. An entry expires ttl after its Set, or never if ttl is
 // [NoExpiry]. Nil options mean the defaults. New returns an error if ttl is not positive or an
 // option is outside its range.
 //
-// A cache that is abandoned without Close becomes garbage after its last entry has
-// expired. The timer that it created is then reported as a leak.
+// A cache that is abandoned without Close becomes garbage after the last entry has expired.
+// The timer that New created is then reported as a leak.
 func New[K comparable, V any](ttl time.Duration, options *Options[K, V]) (*Cache[K, V], error) {
 	if err := check.Positive("cache", "New", "ttl", ttl); err != nil {
 		return nil, err
@@ -75,11 +76,11 @@ func New[K comparable, V any](ttl time.Duration, options *Options[K, V]) (*Cache
 	return c, nil
 }
 
-// Close removes all entries, calls OnEvict for each, and stops the timer that the
-// cache created; no goroutine remains once a running callback has returned. Entries that
-// lookups no longer find count as expired. Close does not stop a timer from [Options].
-// After Close, Get finds no entry, and Set and GetOrFetch return ErrClosed. A running
-// fetch still returns its value to its callers.
+// Close removes all entries, calls OnEvict for each, and stops the timer that the cache
+// created; no goroutine remains once a running callback has returned. Entries that lookups
+// no longer find count as expired. Close does not stop a timer from [Options]. After Close,
+// Get finds no entry, and Set and GetOrFetch return ErrClosed. A running fetch still
+// returns the value to the callers.
 //
 // Calls after the first have no effect. Callbacks may call Close. It implements
 // [io.Closer] and always returns nil.
@@ -96,7 +97,7 @@ func (c *Cache[K, V]) Close() error {
 	return nil
 }
 
-// String returns the name of the cache and its number of entries.
+// String returns the name of the cache and the number of entries.
 func (c *Cache[K, V]) String() string {
 	return fmt.Sprintf("cache.Cache(%s, %d entries)", c.options.Name, c.Len())
 }

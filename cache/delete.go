@@ -2,8 +2,8 @@ package cache
 
 import "github.com/puzpuzpuz/xsync/v4"
 
-// Delete removes the entry of key, and reports whether there was one. It takes constant
-// time.
+// Delete removes the entry of key, and reports whether key had an entry. Delete takes
+// constant time.
 func (c *Cache[K, V]) Delete(key K) (deleted bool) {
 	_, deleted = c.GetAndDelete(key)
 	return deleted
@@ -36,11 +36,11 @@ func (c *Cache[K, V]) GetAndDelete(key K) (value V, ok bool) {
 }
 
 // DeleteFunc calls f with each entry, deletes the entries for which f returns true, and returns
-// their number. If a value is replaced while f runs, its entry stays. f runs on the caller's
-// goroutine and may use the cache. It is not a use of the entries.
+// the number of deleted entries. If a value is replaced while f runs, the entry stays. f runs
+// on the caller's goroutine and may use the cache. The call is not a use of the entries.
 //
-// Like Clear, DeleteFunc overtakes all fetches, since f cannot judge values that
-// are not fetched yet. It takes time proportional to the number of entries.
+// Like Clear, DeleteFunc overtakes all fetches, since f cannot judge values that are not
+// fetched yet. DeleteFunc takes time proportional to the number of entries.
 func (c *Cache[K, V]) DeleteFunc(f func(key K, value V) bool) (deleted int) {
 	c.deleters.Add(1) // before the first look at an entry (C6)
 	defer c.deleters.Add(-1)
@@ -60,7 +60,7 @@ func (c *Cache[K, V]) DeleteFunc(f func(key K, value V) bool) (deleted int) {
 	return deleted
 }
 
-// Clear removes all entries. Those that lookups no longer find count as expired. It
+// Clear removes all entries. Entries that lookups no longer find count as expired. Clear
 // takes time proportional to the number of entries.
 func (c *Cache[K, V]) Clear() { c.clear(ReasonDeleted, c.denied()) }
 
@@ -68,8 +68,8 @@ func (c *Cache[K, V]) Clear() { c.clear(ReasonDeleted, c.denied()) }
 // half as large; DeleteMatching alone would do so once.
 const lastKeys = 32
 
-// clear removes all entries for reason, or as expired if they are due by denied, and overtakes
-// all fetches.
+// clear removes all entries for reason, or as expired if due by denied, and overtakes all
+// fetches.
 func (c *Cache[K, V]) clear(reason Reason, denied int64) {
 	c.flights.overtakeAll() // Linearization point of Clear.
 	var out []ended[K, V]

@@ -5,9 +5,9 @@
 //	price, err := prices.GetOrFetch(ctx, "tea", shop.TeaPrice) // calls it if necessary
 //	prices.Delete("tea")                                       // the price has changed
 //
-// Use it for values that are expensive to fetch and may be outdated for a while,
-// and for things that expire, such as sessions. It follows collection.Cache of
-// go-zero and runs on any [hwt.Timer].
+// Use a cache for values that are expensive to fetch and may be outdated for a while, and
+// for things that expire, such as sessions. The package follows collection.Cache of go-zero
+// and runs on any [hwt.Timer].
 //
 // # Guarantees
 //
@@ -27,29 +27,28 @@
 // # Cost
 //
 // Get does not allocate, and takes a lock only for an entry that is due and not removed
-// yet. It writes a counter that few goroutines share; with a limit it also marks the entry
-// as used, unless it is marked, and with Sliding it also stores the new due time. A Set of
-// a known key allocates only the new entry. A Set of a new key also takes a lock that the
-// key shares with some other keys, or with all keys if there is a limit. An entry with an
-// int64 key and a pointer takes 80 to 90 bytes of heap, and 16 more with a limit. Removed
-// entries release their memory.
+// yet. Get writes a counter that few goroutines share. With a limit, Get also marks an
+// unmarked entry as used, and with Sliding, Get also stores the new due time. A Set of a
+// known key allocates only the new entry. A Set of a new key also takes a lock that the key
+// shares with some other keys, or with all keys if there is a limit. An entry with an int64
+// key and a pointer takes 80 to 90 bytes of heap, and 16 more with a limit. Removed entries
+// release memory.
 //
 // All entries share one timeout of the timer. The timeout expires when the first entry may be
 // due. The timer sleeps while no entry expires.
 //
-// A cache with a limit evicts by SIEVE (Zhang et al., NSDI 2024), which needs no
-// lock for lookups. Its hit rate is that of an LRU or better on skewed traces
-// and on scans. It is slower to forget a working set that is no longer used. A loop
-// over more keys than the limit finds none of them, as with an LRU: each entry is evicted
-// before its next lookup.
+// A cache with a limit evicts by SIEVE (Zhang et al., NSDI 2024), which needs no lock for
+// lookups. The hit rate equals an LRU's or is better on skewed traces and on scans. SIEVE
+// is slower to forget a working set that is no longer used. A loop over more keys than the
+// limit finds no entry, as with an LRU: each entry is evicted before its next lookup.
 //
 // # Differences from go-zero
 //
-// Keys and values are typed. There is no jitter by default. Set returns an error
-// if the timer cannot expire its entry. A TTL of zero or less stores no entry; in
-// go-zero such an entry stays forever. A fetched value does not overwrite a value
-// that was set during the fetch. Close leaves no goroutine.
+// Keys and values are typed. There is no jitter by default. Set returns an error if the
+// timer cannot expire the entry. A TTL of zero or less stores no entry; in go-zero such an
+// entry stays forever. A fetched value does not overwrite a value that was set during the
+// fetch. Close leaves no goroutine.
 //
-// Fetches are not joined by golang.org/x/sync/singleflight, because its keys are
-// strings and a Set cannot overtake its calls.
+// Fetches are not joined by golang.org/x/sync/singleflight, because singleflight has string
+// keys, and a Set cannot overtake a call.
 package cache

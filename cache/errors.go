@@ -17,11 +17,10 @@ var (
 	// to itself (a NaN) or cannot be hashed (a slice in an interface).
 	ErrInvalidKey = check.Errorf("cache: key is unequal to itself or cannot be hashed")
 
-	// ErrRecursion is returned to a fetch that calls GetOrFetch for the key that
-	// it fetches.
+	// ErrRecursion is returned to a fetch that calls GetOrFetch for the key of the fetch.
 	ErrRecursion = errors.New("cache: fetch calls GetOrFetch for its own key")
 )
 
-// errBubble is returned if the time is before the cache's start: in a
-// testing/synctest bubble, if the cache was made outside of it.
+// errBubble is returned if the time is before the cache's start: in a testing/synctest
+// bubble, if the cache was made outside the bubble.
 var errBubble = errors.New("cache: made outside this synctest bubble: make the cache inside it")

@@ -10,7 +10,7 @@ import (
 	"github.com/hashedwheel/hwt/internal/usercode"
 )
 
-// expireDue removes due entries and arms the alarm for the next. The alarm calls it.
+// expireDue removes due entries and arms the alarm for the next. The alarm calls expireDue.
 func (c *Cache[K, V]) expireDue() {
 	defer func() { c.noteTimer(c.rearm()) }() // even if OnEvict ends the goroutine
 	now := c.now()
@@ -27,12 +27,13 @@ func (c *Cache[K, V]) expireDue() {
 	}
 }
 
-// expire removes the entry of r if it is due, and files its slot again if not.
+// expire removes the entry of r if the entry is due, and otherwise files the slot of r
+// again.
 func (c *Cache[K, V]) expire(key K, r ref, now int64) (out ended[K, V]) {
 	s := c.stripeOf(r)
 	c.items.Compute(key, func(it item[V], known bool) (item[V], xsync.ComputeOp) {
 		if !known || it.ref != r {
-			return it, xsync.CancelOp // it has ended (C3)
+			return it, xsync.CancelOp // the entry has ended (C3)
 		}
 		if due, ended := c.end(it, now); !ended {
 			s.reinsert(r.slot(), due)
@@ -48,14 +49,14 @@ func (c *Cache[K, V]) expire(key K, r ref, now int64) (out ended[K, V]) {
 // dead is the due time of a sliding entry that has expired.
 const dead = math.MinInt64
 
-// end reports whether it is due at now. If so, it ends it, and no lookup postpones
-// it any more. If not, it returns its due time.
+// end reports whether the item is due at now. If so, end ends the item, and no lookup
+// postpones the item any more. If not, end returns the due time.
 func (c *Cache[K, V]) end(it item[V], now int64) (due int64, ended bool) {
 	if c.options.Sliding == 0 {
 		return it.deadline, it.deadline <= now
 	}
 	idle := c.stripeOf(it.ref).slots.idle(it.ref.slot())
-	for { // Ends: a failed swap means that a lookup has postponed it.
+	for { // Ends: a failed swap means that a lookup has postponed the item.
 		if due = idle.due.Load(); due > now || idle.due.CompareAndSwap(due, dead) {
 			return due, due <= now
 		}
@@ -71,8 +72,8 @@ func (c *Cache[K, V]) rearm() error {
 	return c.alarm.arm(next, c.now())
 }
 
-// noteTimer records whether the timer expires the entries: it accepted the alarm, or
-// rejected it with err.
+// noteTimer records whether the timer expires the entries: err is nil after the timer
+// accepted the alarm, and otherwise the timer's error.
 func (c *Cache[K, V]) noteTimer(err error) {
 	if err == nil {
 		c.noteArmed()
@@ -85,8 +86,8 @@ func (c *Cache[K, V]) noteTimer(err error) {
 		"cache", c.options.Name, "error", err)
 }
 
-// noteArmed lets lookups rely on the timer again. Entries that they have denied, or would
-// deny now, stay denied.
+// noteArmed lets lookups rely on the timer again. Denied entries, and entries that a lookup
+// would deny now, stay denied.
 func (c *Cache[K, V]) noteArmed() {
 	now := c.now()
 	for { // Ends: a failed swap means that a lookup has denied an entry, or that the alarm changed.
@@ -101,10 +102,10 @@ func (c *Cache[K, V]) noteArmed() {
 func (c *Cache[K, V]) refused(err error) {
 	c.noteTimer(err)
 	now := c.now()
-	_ = c.alarm.arm(after(now, retryDelay), now) // if this fails, the next Set tries again
+	_ = c.alarm.arm(after(now, retryDelay), now) // after a failure, the next Set tries again
 }
 
-// ended counts the end of it for reason, and returns it for notify.
+// ended counts the end of an item for reason, and returns the item for notify.
 func (c *Cache[K, V]) ended(key K, it item[V], reason Reason) ended[K, V] {
 	switch reason {
 	case ReasonExpired:
@@ -129,8 +130,8 @@ func (c *Cache[K, V]) notify(e ended[K, V]) {
 	})
 }
 
-// makeRoom evicts entries, except the one in the slot keep, until the cache is within
-// its limit.
+// makeRoom evicts entries, except the one in the slot keep, until the cache keeps the
+// limit.
 func (c *Cache[K, V]) makeRoom(keep uint32) {
 	s := &c.stripes.all[0]
 	for {
@@ -142,7 +143,7 @@ func (c *Cache[K, V]) makeRoom(keep uint32) {
 	}
 }
 
-// remove removes the entry of r for reason, unless it has ended.
+// remove removes the entry of r for reason, unless the entry has ended.
 func (c *Cache[K, V]) remove(key K, r ref, reason Reason) (out ended[K, V]) {
 	c.items.Compute(key, func(it item[V], known bool) (item[V], xsync.ComputeOp) {
 		if !known || it.ref != r {

@@ -11,24 +11,24 @@ import (
 	"github.com/hashedwheel/hwt/internal/usercode"
 )
 
-// GetOrFetch returns the value stored under key. If the key has no entry, it calls
-// fetch, stores the value for the TTL given to New, and returns it. Concurrent
-// calls for a key share one fetch and its error. Errors are not stored.
+// GetOrFetch returns the value stored under key. If the key has no entry, GetOrFetch calls
+// fetch, stores the value for the TTL given to New, and returns the value. Concurrent calls
+// for a key share one fetch and one error. Errors are not stored.
 //
-// fetch runs on its own goroutine. Each caller waits until its own ctx ends, and
-// then returns the cause of ctx. The context of fetch has the values of the first
-// caller's ctx. It ends when fetch returns or the last caller has stopped waiting;
-// a later call then fetches again.
+// fetch runs on its own goroutine. Each caller waits until its own ctx ends, and then
+// returns the cause of ctx. The context of fetch has the values of the first caller's ctx.
+// That context ends when fetch returns or the last caller has stopped waiting; a later call
+// then fetches again.
 //
-// A Set, Delete, or Clear during the fetch overtakes it: the callers that wait for
-// the fetched value still get it, but it is not stored, and a later call fetches
-// again. A value that cannot be stored, because of ErrClosed or an error of the
-// timer, is returned as well.
+// A Set, Delete, or Clear during the fetch overtakes the fetch: callers that wait still get
+// the fetched value, but the value is not stored, and a later call fetches again. A value
+// that cannot be stored, because of ErrClosed or an error of the timer, is returned as
+// well.
 //
 // If fetch panics, all callers get an error that wraps a *[hwt.PanicError]. If fetch ends its
-// goroutine, they get an error that wraps [hwt.ErrGoexit]. fetch may use the cache. A call for
-// its own key, with its own context, returns [ErrRecursion]; with any other context, that call
-// waits until its context ends.
+// goroutine, all callers get an error that wraps [hwt.ErrGoexit]. fetch may use the cache. A
+// call for the fetch's own key, with the fetch's context, returns [ErrRecursion]; with any
+// other context, that call waits until that context ends.
 //
 // Two fetches that call GetOrFetch for each other's keys deadlock, even after all other
 // callers have stopped waiting. A deadline in the context of such a call ends the wait.
@@ -44,10 +44,9 @@ func (c *Cache[K, V]) GetOrFetch(ctx context.Context, key K, fetch func(ctx cont
 	})
 }
 
-// GetOrFetchWithTTL is GetOrFetch for a fetch that also returns the TTL of its value,
-// so that a value can carry its own TTL and "not found" can be cached briefly.
-// A value with the TTL [NoExpiry] does not expire. A value with a TTL of zero or
-// less is not stored.
+// GetOrFetchWithTTL is GetOrFetch for a fetch that also returns the value's TTL: a value
+// can carry its own TTL and "not found" can be cached briefly. A value with the TTL
+// [NoExpiry] does not expire. A value with a TTL of zero or less is not stored.
 func (c *Cache[K, V]) GetOrFetchWithTTL(ctx context.Context, key K, fetch func(ctx context.Context) (V, time.Duration, error)) (value V, err error) {
 	if fetch == nil {
 		return value, errNilFunc("GetOrFetchWithTTL", "fetch")
@@ -118,9 +117,9 @@ func (c *Cache[K, V]) fetch(ctx context.Context, key K, fetch func(context.Conte
 	}
 }
 
-// join returns the flight to wait for. If leads is true, the flight is new and the
-// caller must run it. If a value was stored after the caller's Get, join returns it
-// as a flight that is done.
+// join returns the flight to wait for. If leads is true, the flight is new and the caller
+// must run it. If a value was stored after the caller's Get, join returns the value as a
+// flight that is done.
 func (c *Cache[K, V]) join(key K, cancel context.CancelFunc) (f *flight[V], leads bool, err error) {
 	if !c.check.OK(key) {
 		return nil, false, ErrInvalidKey
@@ -180,11 +179,11 @@ func (c *Cache[K, V]) run(key K, f *flight[V], fetch func() (V, time.Duration, e
 	}
 }
 
-// finish stores the value of f, unless f failed or was overtaken (C5), and wakes
-// its waiters.
+// finish stores the value of f, unless f failed or was overtaken (C5), and wakes the
+// waiters.
 func (c *Cache[K, V]) finish(key K, f *flight[V]) {
-	defer func() { // also if OnEvict ends the goroutine
-		c.flights.finish(key, f) // if it was not stored
+	defer func() { // even if OnEvict ends the goroutine
+		c.flights.finish(key, f) // if the value was not stored
 		f.cancel()
 		close(f.done)
 	}()

@@ -15,14 +15,14 @@ type flight[V any] struct {
 	err    error              // Immutable once done.
 	cancel context.CancelFunc // ends the context of the fetch. Immutable.
 
-	refresh bool // nobody waits for it at first. Immutable.
+	refresh bool // nobody waits for the flight at first. Immutable.
 	waiters int  // Guarded by the lock of the key's bucket.
 }
 
-// flights are the fetches that may store their result, by key (C5). Methods with a key require
-// the lock of the key's bucket.
+// flights are the fetches that may store a result, by key (C5). Methods with a key require the
+// lock of the key's bucket.
 type flights[K comparable, V any] struct {
-	count atomic.Int64 // Atomic: written under mu, read without it by those that hold the bucket's lock.
+	count atomic.Int64 // Atomic: written under mu, read without mu under the bucket's lock.
 
 	mu sync.Mutex
 	m  map[K]*flight[V] // Guarded by mu.
@@ -49,7 +49,7 @@ func (f *flights[K, V]) start(key K, started *flight[V]) {
 	f.count.Store(int64(len(f.m)))
 }
 
-// finish removes a flight, and reports whether it was not overtaken.
+// finish removes a flight, and reports whether the flight was not overtaken.
 func (f *flights[K, V]) finish(key K, finished *flight[V]) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -7,10 +7,10 @@ import (
 	"github.com/puzpuzpuz/xsync/v4"
 )
 
-// Get returns the value stored under key. An entry can be found until the timer expires
-// it or, with ExactExpiry or Sliding, until it is due. Get takes constant time and does not
-// allocate. It takes no lock, except for an entry that is due and not removed yet. After
-// Close it finds no entry.
+// Get returns the value stored under key. An entry can be found until the timer expires the
+// entry or, with ExactExpiry or Sliding, until the due time. Get takes constant time and
+// does not allocate. Get takes no lock, except for an entry that is due and not removed
+// yet. After Close, Get finds no entry.
 func (c *Cache[K, V]) Get(key K) (value V, ok bool) {
 	it, ok := c.find(key)
 	c.count(ok)
@@ -29,8 +29,8 @@ func (c *Cache[K, V]) count(hit bool) {
 	}
 }
 
-// Peek is Get that is not a use of the entry, and that [Stats] does not count. It neither
-// postpones the expiry of the entry nor keeps the entry from being evicted.
+// Peek is a Get that is not a use of the entry, and that [Stats] does not count. Peek
+// neither postpones the expiry of the entry nor keeps the entry from being evicted.
 func (c *Cache[K, V]) Peek(key K) (value V, ok bool) {
 	if !c.check.OK(key) {
 		return value, false
@@ -45,7 +45,7 @@ func (c *Cache[K, V]) Peek(key K) (value V, ok bool) {
 	return it.value, true
 }
 
-// find returns the item of key if it is alive, and records the use.
+// find returns the item of key if the item is alive, and records the use.
 func (c *Cache[K, V]) find(key K) (item[V], bool) {
 	if !c.check.OK(key) {
 		return item[V]{}, false
@@ -69,9 +69,10 @@ func (c *Cache[K, V]) find(key K) (item[V], bool) {
 	return it, true
 }
 
-// current returns the item of key if it is alive. A Set or Touch may have replaced the item
-// that a lookup has loaded before the lookup read the clock. Under the lock of the bucket,
-// either current finds the new item, or a later Touch finds that the old one has expired.
+// current returns the item of key if the item is alive. A Set or Touch may have replaced
+// the item that a lookup has loaded before the lookup read the clock. Under the lock of the
+// bucket, either current finds the new item, or a later Touch finds that the old one has
+// expired.
 func (c *Cache[K, V]) current(key K) (it item[V], ok bool) {
 	c.items.Compute(key, func(now item[V], known bool) (item[V], xsync.ComputeOp) {
 		it, ok = now, known && c.alive(now)
@@ -80,7 +81,7 @@ func (c *Cache[K, V]) current(key K) (it item[V], ok bool) {
 	return it, ok
 }
 
-// markUsed marks a slot as used. It writes only if that changes something, so that lookups of
+// markUsed marks a slot as used. markUsed writes only an unmarked slot, so that lookups of
 // the same key do not slow each other down. The slot may have been freed or dropped since; a
 // superfluous mark does no harm.
 func markUsed(u *use) {
@@ -93,8 +94,8 @@ func markUsed(u *use) {
 // An entry may live longer by 1/slidingSteps of the sliding time.
 const slidingSteps = 1 << 10
 
-// postpone makes it, the item of key, due Sliding from now, but not past its
-// deadline. It returns the item and true, unless that has expired.
+// postpone makes the item of key due Sliding from now, but not past the item's deadline.
+// postpone returns the item and true, unless the item has expired.
 func (c *Cache[K, V]) postpone(key K, it item[V]) (item[V], bool) {
 	now := c.now()
 	least := after(now, c.options.Sliding)
@@ -106,7 +107,7 @@ func (c *Cache[K, V]) postpone(key K, it item[V]) (item[V], bool) {
 			if it, ok = c.items.Load(key); !ok {
 				return it, false
 			}
-		case due <= now: // dead, so that a lookup that read the clock earlier does not postpone it
+		case due <= now: // dead, so that a lookup with an earlier reading of the clock does not postpone the item
 			if due != dead && !idle.due.CompareAndSwap(due, dead) {
 				continue
 			}
@@ -120,8 +121,8 @@ func (c *Cache[K, V]) postpone(key K, it item[V]) (item[V], bool) {
 	}
 }
 
-// idle returns the due time of it and the place where that is stored. It returns
-// false if it has left the map.
+// idle returns the due time of an item and the place that stores the due time. idle returns
+// false if the item has left the map.
 func (c *Cache[K, V]) idle(it item[V]) (idle *idleDue, due int64, ok bool) {
 	idle = c.stripeOf(it.ref).slots.idle(it.ref.slot())
 	if idle == nil {
@@ -131,8 +132,8 @@ func (c *Cache[K, V]) idle(it item[V]) (idle *idleDue, due int64, ok bool) {
 	return idle, due, idle.gen.Load() == uint32(it.ref.gen()) // after due: so due is not another entry's
 }
 
-// TTL returns the time until the entry of key expires if it is not used or changed,
-// or [NoExpiry]. It is not a use of the entry.
+// TTL returns the time until the entry of key expires without a use or a change, or
+// [NoExpiry]. TTL is not a use of the entry.
 func (c *Cache[K, V]) TTL(key K) (left time.Duration, ok bool) {
 	if !c.check.OK(key) {
 		return 0, false
@@ -145,8 +146,8 @@ func (c *Cache[K, V]) TTL(key K) (left time.Duration, ok bool) {
 	return left, ok
 }
 
-// left returns the current item of key, either it or an item that has replaced it, and the time
-// until the current item expires. It returns false if the item has expired or left the map.
+// left returns the current item of key, either the given item or a replacement, and the time
+// until the current item expires. left returns false if the item has expired or left the map.
 func (c *Cache[K, V]) left(key K, it item[V]) (_ item[V], left time.Duration, ok bool) {
 	for { // Ends: a failed attempt means that a Set, a Touch or an end came first.
 		due, ok := it.deadline, true
@@ -166,19 +167,17 @@ func (c *Cache[K, V]) left(key K, it item[V]) (_ item[V], left time.Duration, ok
 	}
 }
 
-// Len returns the number of entries that have not been removed. It takes constant
-// time.
+// Len returns the number of entries that have not been removed. Len takes constant time.
 func (c *Cache[K, V]) Len() int {
 	n := max(c.items.Size(), 0)
 	if c.options.Limit > 0 {
-		n = min(n, c.options.Limit) // a Set exceeds it for a moment
+		n = min(n, c.options.Limit) // a Set exceeds the limit for a moment
 	}
 	return n
 }
 
-// All yields the entries, in no order, each key at most once. The loop may use
-// the cache. Concurrent changes may or may not be seen. It is not a use of the
-// entries.
+// All yields the entries, in no order, each key at most once. The loop may use the cache.
+// Concurrent changes may or may not be seen. The loop is not a use of the entries.
 func (c *Cache[K, V]) All() iter.Seq2[K, V] {
 	return func(yield func(K, V) bool) {
 		c.items.Range(func(key K, it item[V]) bool {

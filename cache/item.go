@@ -73,8 +73,8 @@ func (c *Cache[K, V]) denied() int64 {
 	return c.denial.Load() >> 1
 }
 
-// denies reports whether an item that is due at due counts as expired. If so, it does at
-// all later lookups.
+// denies reports whether an item that is due at due counts as expired. An expired item
+// counts as expired at all later lookups.
 func (c *Cache[K, V]) denies(due int64) bool { return c.deniesBy(c.denial.Load(), due) }
 
 // deniesBy is denies for a lookup that has read denial.
@@ -84,7 +84,7 @@ func (c *Cache[K, V]) deniesBy(denial, due int64) bool {
 		case due <= denial>>1:
 			return true
 		case !c.exact && denial&unarmed == 0 && (c.own != nil || !c.alarm.stopped()):
-			return false // only the timer expires it
+			return false // only the timer expires the entry
 		case due > c.now():
 			return false
 		case denial&unarmed == 0 || c.denial.CompareAndSwap(denial, due<<1|unarmed):
@@ -94,10 +94,12 @@ func (c *Cache[K, V]) deniesBy(denial, due int64) bool {
 	}
 }
 
-// alive reports whether it has not expired. The caller holds the lock of its bucket.
+// alive reports whether an item has not expired. The caller holds the lock of the item's
+// bucket.
 func (c *Cache[K, V]) alive(it item[V]) bool { return !c.denies(c.due(it)) }
 
-// due returns the time at which it expires. The caller holds the lock of its bucket.
+// due returns the time at which an item expires. The caller holds the lock of the item's
+// bucket.
 func (c *Cache[K, V]) due(it item[V]) int64 {
 	if c.options.Sliding > 0 {
 		return c.stripeOf(it.ref).slots.idle(it.ref.slot()).due.Load()

@@ -12,11 +12,11 @@ const (
 	maxCells  = 1024
 )
 
-// lookups counts lookups. A goroutine picks its cell by the address of its stack,
-// so that lookups on different processors rarely write to the same cell. Every
-// cell is correct, since only the sum matters.
+// lookups counts lookups. A goroutine picks a cell by the address of its stack, so that
+// lookups on different processors rarely write to the same cell. Every cell is correct,
+// since only the sum matters.
 type lookups struct {
-	cells []cell // A power of two of them. Immutable after newLookups.
+	cells []cell // The number is a power of two. Immutable after newLookups.
 	shift uint   // For cacheline.StripeOf. Immutable after newLookups.
 }
 

@@ -7,11 +7,11 @@ type Reason int
 
 // The reasons.
 const (
-	ReasonExpired  Reason = iota + 1 // its TTL is over, or it was not used for Sliding
+	ReasonExpired  Reason = iota + 1 // the TTL is over, or the entry was not used for Sliding
 	ReasonCapacity                   // the cache was full
-	ReasonDeleted                    // Delete, DeleteFunc, or Clear removed it
-	ReasonReplaced                   // a Set replaced it, or removed it because of its TTL or an error
-	ReasonClosed                     // Close removed it
+	ReasonDeleted                    // removed by Delete, DeleteFunc, or Clear
+	ReasonReplaced                   // replaced by a Set, or removed by a Set because of a TTL or an error
+	ReasonClosed                     // removed by Close
 )
 
 // String returns the name of the reason in lower case, or "Reason(n)" for a value

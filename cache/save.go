@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// saveFormat identifies the output of Save in its first line.
+// saveFormat identifies the output of Save in the first line.
 const saveFormat = "hwt cache 1"
 
 // saveHeader is the first line of the output of Save.
@@ -25,22 +25,22 @@ type savedEntry struct {
 	Due      *time.Time      `json:"due,omitempty"`      // the end of the idle time; only with Sliding
 }
 
-// saveFooter is the last line of the output of Save. Without it the output is
+// saveFooter is the last line of the output of Save. Without the footer, the output is
 // incomplete.
 type saveFooter struct {
 	Entries *int      `json:"entries"`
 	Saved   time.Time `json:"saved"` // the end of the Save
 }
 
-// Save writes the entries with their due times to w, for [Cache.Load]. It writes
-// JSON lines: keys and values must survive package encoding/json. Due times are in
-// wall-clock time, so an entry also expires while the program is not running.
+// Save writes the entries with due times to w, for [Cache.Load]. The format is JSON lines:
+// keys and values must survive package encoding/json. Due times are in wall-clock time, so
+// an entry also expires while the program is not running.
 //
 // Save takes time proportional to the number of entries. Concurrent changes may or
 // may not be saved. To replace a file, write to a new file and rename it: Load
 // rejects the output of a Save that was interrupted.
 //
-// It returns the error of w, or an error of encoding/json with the key.
+// Save returns the error of w, or an error of encoding/json with the key.
 func (c *Cache[K, V]) Save(w io.Writer) error {
 	b := bufio.NewWriter(w)
 	lines := json.NewEncoder(b)
@@ -69,7 +69,7 @@ func (c *Cache[K, V]) Save(w io.Writer) error {
 	return b.Flush()
 }
 
-// save returns the line for it, the item of key. The item lives for left if it is not used.
+// save returns the line for the item of key. An unused item lives for left.
 func (c *Cache[K, V]) save(key K, it item[V], left time.Duration) (e savedEntry, err error) {
 	if e.Key, err = json.Marshal(key); err != nil {
 		return e, err
@@ -89,16 +89,16 @@ func (c *Cache[K, V]) save(key K, it item[V], left time.Duration) (e savedEntry,
 	return e, nil
 }
 
-// Load stores the entries that [Cache.Save] has written, with their due times, and
-// returns their number. It skips entries that are overdue and keys that have an
-// entry. If a fetch of the key is running, its value replaces the loaded one. With Sliding,
-// the time since an entry's last use continues to count: an unused entry expires as it would
-// have without Save and Load, and at most Sliding after the Load. No entry has more time
-// left than at its Save, even if the wall clock is behind, as on a device that starts in
-// 1970 until it is connected.
+// Load stores the entries that [Cache.Save] has written, with the due times, and returns the
+// number of stored entries. Load skips entries that are overdue and keys that have an entry.
+// If a fetch of the key is running, the fetched value replaces the loaded value. With
+// Sliding, the time since an entry's last use continues to count: an unused entry expires as
+// without Save and Load, and at most Sliding after the Load. No entry has more time left
+// than at the Save, even if the wall clock is behind, as on a device that starts in 1970
+// without a network.
 //
 // Load reads all of r before it stores the first entry, and takes time and memory
-// proportional to its length. On malformed or incomplete input it returns an error
+// proportional to the length of r. On malformed or incomplete input, Load returns an error
 // that names the line, and the cache is unchanged.
 //
 // Load returns ErrClosed or an error of the timer's NewTimeout like Set. The entries

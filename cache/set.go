@@ -8,27 +8,28 @@ import (
 	"github.com/hashedwheel/hwt"
 )
 
-// Set stores value under key for the TTL given to New. It takes constant time and
-// does not wait for fetches or callbacks of other goroutines. If Options has a
-// Limit, Set evicts another entry if necessary; the time is then constant on average,
-// because an eviction passes over entries that were used. Set calls OnEvict for the
-// entries that it replaces and evicts before it returns.
+// Set stores value under key for the TTL given to New. Set takes constant time and does not
+// wait for fetches or callbacks of other goroutines. If Options has a Limit, Set evicts
+// another entry if necessary; the time is then constant on average, because an eviction
+// passes over entries that were used. Set calls OnEvict for the entries that it replaces
+// and evicts before it returns.
 //
-// It returns ErrClosed, ErrInvalidKey, or an error of the timer's NewTimeout, and then does not
-// store value. After an error of the timer, key has no entry.
+// Set returns ErrClosed, ErrInvalidKey, or an error of the timer's NewTimeout, and then does
+// not store value. After an error of the timer, key has no entry.
 func (c *Cache[K, V]) Set(key K, value V) error {
 	return c.SetWithTTL(key, value, c.ttl)
 }
 
 // SetWithTTL is Set with the given TTL. An entry with the TTL [NoExpiry] does not expire. A TTL
-// of zero or less is already over: it removes the entry of key. The entry counts as replaced.
+// of zero or less is already over: SetWithTTL removes the entry of key. The entry counts as
+// replaced.
 func (c *Cache[K, V]) SetWithTTL(key K, value V, ttl time.Duration) error {
 	_, err := c.put(write[V]{value: value, ttl: ttl}, key)
 	return err
 }
 
-// SetIfAbsent is Set for a key that has no entry. If it has one, SetIfAbsent
-// changes nothing and returns false.
+// SetIfAbsent is Set for a key that has no entry. If key has an entry, SetIfAbsent changes
+// nothing and returns false.
 func (c *Cache[K, V]) SetIfAbsent(key K, value V) (set bool, err error) {
 	return c.put(write[V]{value: value, ttl: c.ttl, ifAbsent: true}, key)
 }
@@ -37,15 +38,15 @@ func (c *Cache[K, V]) SetIfAbsent(key K, value V) (set bool, err error) {
 type write[V any] struct {
 	value    V
 	ttl      time.Duration
-	ifAbsent bool       // store it only if there is no entry
-	flight   *flight[V] // if not nil, store it only if this was not overtaken
-	replaces ref        // if not 0, store it only in place of the item of this slot, and keep the TTL of that
+	ifAbsent bool       // store the value only if there is no entry
+	flight   *flight[V] // if not nil, store the value only if the flight was not overtaken
+	replaces ref        // if not 0, store the value only in place of the item of that slot, and keep the item's TTL
 
-	loaded bool          // by Load: it overtakes no fetch, and its ttl has no jitter
-	idle   time.Duration // with loaded and Sliding, when it expires unless it is used
+	loaded bool          // by Load: without overtaking a fetch, and without jitter
+	idle   time.Duration // with loaded and Sliding, when an unused entry expires
 }
 
-// put carries out w for key, and reports whether it did.
+// put carries out w for key, and reports whether the value was stored.
 func (c *Cache[K, V]) put(w write[V], key K) (stored bool, err error) {
 	if !c.check.OK(key) {
 		return false, ErrInvalidKey
@@ -84,7 +85,7 @@ func (c *Cache[K, V]) put(w write[V], key K) (stored bool, err error) {
 		}
 		return it, xsync.UpdateOp // Linearization point of Set, SetIfAbsent and GetOrFetch.
 	})
-	if freed != 0 { // after it left the map, so that lookups find one of the two items (C3)
+	if freed != 0 { // after old left the map, so that lookups find one of the two items (C3)
 		c.stripeOf(freed).remove(freed.slot())
 	}
 	c.notify(out)
@@ -119,7 +120,7 @@ func (c *Cache[K, V]) place(w write[V], key K, old item[V], known bool) (it item
 		if err = c.reinsert(old, it.deadline, now); err == nil && c.options.Limit > 0 {
 			markUsed(c.stripeOf(it.ref).slots.use(it.ref.slot()))
 		}
-	} else { // With Sliding, lookups may use the slot of old with its deadline as a bound.
+	} else { // With Sliding, lookups may use the slot of old with the new deadline as a bound.
 		it.ref, err = c.add(key, it.deadline, idle, now, old.ref.slot())
 		added = it.ref
 	}
@@ -144,9 +145,9 @@ func (c *Cache[K, V]) add(key K, deadline int64, idle time.Duration, now int64, 
 	return r, c.alarm.arm(alarm, now)
 }
 
-// reinsert ensures that the slot of old is examined no later than deadline. An entry
-// that is only postponed costs nothing: its slot stays filed for the old deadline,
-// and expireDue reinserts it then.
+// reinsert ensures that the slot of old is examined no later than deadline. An entry that
+// is only postponed costs nothing: the slot stays filed for the old deadline, and expireDue
+// then reinserts the slot.
 func (c *Cache[K, V]) reinsert(old item[V], deadline, now int64) error {
 	if deadline >= old.deadline {
 		return nil
@@ -154,15 +155,15 @@ func (c *Cache[K, V]) reinsert(old item[V], deadline, now int64) error {
 	return c.alarm.arm(c.stripeOf(old.ref).reinsert(old.ref.slot(), deadline), now)
 }
 
-// timerError returns an error if the timer does not expire entries: it was stopped, it rejects
-// the alarm, or its clock belongs to another synctest bubble.
+// timerError returns an error if the timer does not expire entries: the timer was stopped,
+// rejects the alarm, or has a clock of another synctest bubble.
 func (c *Cache[K, V]) timerError(now int64) error {
 	if now < 0 {
 		return errBubble
 	}
 	if c.own == nil && c.alarm.stopped() {
 		if c.closed.Load() {
-			return ErrClosed // which stopped it
+			return ErrClosed // Close stopped the timer
 		}
 		return hwt.ErrStopped
 	}
@@ -172,11 +173,11 @@ func (c *Cache[K, V]) timerError(now int64) error {
 	return c.rearm()
 }
 
-// Touch restarts the TTL of the entry of key, as given to New. With Sliding, it
-// restarts only the idle time. It is a use of the entry. Touch reports whether key
-// has an entry; it does not revive an expired or deleted one. If the entry would expire
-// earlier than before and the timer rejects that, Touch changes nothing and returns false.
-// It takes constant time.
+// Touch restarts the TTL of the entry of key, as given to New. With Sliding, Touch restarts
+// only the idle time. Touch is a use of the entry. Touch reports whether key has an entry;
+// it does not revive an expired or deleted entry. If the entry would expire earlier than
+// before and the timer rejects the earlier time, Touch changes nothing and returns false.
+// Touch takes constant time.
 func (c *Cache[K, V]) Touch(key K) (touched bool) {
 	if c.options.Sliding > 0 {
 		_, ok := c.find(key)

@@ -1,10 +1,9 @@
 package cache
 
-// sieve chooses the entry to evict, as in "SIEVE is Simpler than LRU" (Zhang et
-// al., NSDI 2024). Slots are in a list by their age. A lookup only marks its
-// slot as used. To evict, a hand moves from older to newer slots: it clears the
-// marks that it passes, and stops at the first unmarked slot. Guarded by the
-// stripe's mu.
+// sieve chooses the entry to evict, as in "SIEVE is Simpler than LRU" (Zhang et al., NSDI
+// 2024). Slots are in a list by age. A lookup only marks a slot as used. To evict, a hand
+// moves from older to newer slots, clears the marks on the way, and stops at the first
+// unmarked slot. Guarded by the stripe's mu.
 type sieve[K comparable] struct {
 	newest, oldest uint32 // 0 if empty
 	hand           uint32 // where the next search begins; 0 for the oldest
@@ -25,7 +24,7 @@ func (v *sieve[K]) push(s *slots[K], n uint32) {
 	v.len++
 }
 
-// remove removes slot n, if it is there.
+// remove removes slot n, if present.
 func (v *sieve[K]) remove(s *slots[K], n uint32) {
 	u := s.use(n)
 	if !u.linked {

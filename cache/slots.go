@@ -2,8 +2,8 @@ package cache
 
 import "sync/atomic"
 
-// ref names a slot of the cache: its stripe, its number there, and its generation. The
-// generation changes when the slot is freed.
+// ref names a slot of the cache: the stripe, the number in the stripe, and the generation.
+// The generation changes when the slot is freed.
 type ref uint64
 
 func newRef(stripe int, gen uint16, slot uint32) ref {
@@ -21,9 +21,9 @@ type slot[K comparable] struct {
 	key    K
 	next   uint32 // in the bucket of the wheel or in the list of free slots; 0 for none
 	prev   uint32 // in the bucket of the wheel; 0 for none
-	tick   uint32 // the low bits of the tick for which it is filed
-	gen    uint16 // how often it was freed
-	bucket uint16 // of the wheel; 0 if it is not filed
+	tick   uint32 // the low bits of the tick for which the slot is filed
+	gen    uint16 // how often the slot was freed
+	bucket uint16 // of the wheel; 0 if not filed
 }
 
 // use extends a slot of a cache with a limit; see sieve.
@@ -36,7 +36,7 @@ type use struct {
 // idleDue extends a slot of a cache with sliding expiration.
 type idleDue struct {
 	due atomic.Int64  // when the entry expires. Atomic: moved by uses, ended by expiry.
-	gen atomic.Uint32 // that of the slot. Atomic: written under the stripe's mu, read by lookups.
+	gen atomic.Uint32 // the slot's generation. Atomic: written under the stripe's mu, read by lookups.
 }
 
 const (
@@ -46,22 +46,22 @@ const (
 	blockSize = 1 << blockBits
 )
 
-// chunk is a block of slots. It has no memory until one of them is needed, and
-// again after drop. Its generation outlives its slots, so that a ref to a slot
-// that was dropped does not find its successor (C3).
+// chunk is a block of slots. A chunk has no memory until a slot is needed, and again after
+// drop. The generation outlives the slots, so that a ref to a dropped slot does not find a
+// later slot (C3).
 type chunk[K comparable] struct {
 	slots *[chunkSize]slot[K]                // Guarded by the stripe's mu.
 	uses  atomic.Pointer[[chunkSize]use]     // nil without a limit. Atomic: written under the stripe's mu, read by lookups.
 	idles atomic.Pointer[[chunkSize]idleDue] // nil unless expiration is sliding. Atomic: as uses.
-	free  uint32                             // its first free slot, or 0. Guarded by the stripe's mu.
-	place uint32                             // index in room, if it is there. Guarded by the stripe's mu.
-	gen   uint16                             // the highest generation of its slots when it was dropped. Guarded by the stripe's mu.
+	free  uint32                             // the first free slot, or 0. Guarded by the stripe's mu.
+	place uint32                             // index in room, if the chunk is in room. Guarded by the stripe's mu.
+	gen   uint16                             // the highest generation of the slots at the last drop. Guarded by the stripe's mu.
 	live  uint8                              // number of slots in use. Guarded by the stripe's mu.
 }
 
-// slots are the slots of a stripe. Its methods need the stripe's mu, except use
-// and idle. alloc and release move at most a few chunks, however many there are, because
-// they hold the lock of all keys in a cache with a limit.
+// slots are the slots of a stripe. The methods need the stripe's mu, except use and idle.
+// alloc and release move at most a few chunks, however many exist, because both hold the
+// lock of all keys in a cache with a limit.
 type slots[K comparable] struct {
 	limited bool                                   // Immutable after New.
 	sliding bool                                   // Immutable after New.
@@ -114,7 +114,7 @@ func (s *slots[K]) alloc(key K) (n uint32) {
 	return n
 }
 
-// release frees slot n, so that refs to it are no longer valid.
+// release frees slot n, so that refs to n are no longer valid.
 func (s *slots[K]) release(n uint32) {
 	c, at := s.chunk(n), s.at(n)
 	at.gen++
@@ -140,7 +140,7 @@ func (s *slots[K]) enter(c *chunk[K], i uint32) {
 	s.room = append(s.room, i)
 }
 
-// leave removes c from room. The last chunk takes its place.
+// leave removes c from room. The last chunk takes the place of c.
 func (s *slots[K]) leave(c *chunk[K]) {
 	last := len(s.room) - 1
 	moved := s.room[last]
@@ -159,7 +159,7 @@ func (s *slots[K]) open() {
 	s.enter(s.numbered(i), i)
 }
 
-// grow gives memory to a chunk and returns its number.
+// grow gives memory to a chunk and returns the chunk's number.
 func (s *slots[K]) grow() (i uint32) {
 	if last := len(s.gone) - 1; last >= 0 {
 		i, s.gone = s.gone[last], s.gone[:last]
@@ -190,7 +190,7 @@ func (s *slots[K]) grow() (i uint32) {
 }
 
 // extend adds a block if s.made needs one. Lookups may read the shorter slice of blocks for a
-// while: their slots are not in the new block.
+// while: no lookup needs a slot in the new block.
 func (s *slots[K]) extend() {
 	var blocks []*[blockSize]chunk[K]
 	if old := s.blocks.Load(); old != nil {

@@ -21,7 +21,7 @@ type stripe[K comparable] struct {
 
 // stripes maps keys to stripes, evenly.
 type stripes[K comparable] struct {
-	all  []stripe[K]  // A power of two of them. Immutable after New.
+	all  []stripe[K]  // The number is a power of two. Immutable after New.
 	seed maphash.Seed // Immutable after New.
 }
 
@@ -48,9 +48,9 @@ func (s *stripes[K]) of(key K) int {
 // stripeOf returns the stripe of r.
 func (c *Cache[K, V]) stripeOf(r ref) *stripe[K] { return &c.stripes.all[r.stripe()] }
 
-// add takes a slot for key, due at due, and returns its ref and the time at which the alarm is
-// needed for it. It takes the place of the slot old, unless that is 0: old neither expires nor
-// is evicted any more, and still has to be freed.
+// add takes a slot for key, due at due, and returns the ref and the time at which the slot
+// needs the alarm. Unless old is 0, the new slot takes the place of the slot old: old neither
+// expires nor is evicted any more, and still has to be freed.
 func (s *stripe[K]) add(stripe int, key K, due int64, old uint32) (r ref, alarm int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -75,7 +75,7 @@ func (s *stripe[K]) remove(n uint32) {
 	s.slots.release(n)
 }
 
-// retire removes slot n from the wheel and the sieve, if it is there. The caller holds s.mu.
+// retire removes slot n from the wheel and the sieve, if n is there. The caller holds s.mu.
 func (s *stripe[K]) retire(n uint32) {
 	s.wheel.unfile(&s.slots, n)
 	if s.slots.limited {
@@ -83,8 +83,8 @@ func (s *stripe[K]) retire(n uint32) {
 	}
 }
 
-// reinsert files slot n again, for due, and returns the time at which the alarm is needed for
-// it.
+// reinsert files slot n again, for due, and returns the time at which the slot needs the
+// alarm.
 func (s *stripe[K]) reinsert(n uint32, due int64) (alarm int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,15 +1,15 @@
 package cache
 
-// Update replaces the value of key by the result of f for it, and keeps the TTL: the entry
-// expires when it would have expired without the Update. With Sliding, the Update restarts
-// the idle time. It is a use of the entry, and overtakes a running fetch as Set does.
-// Update reports whether key had an entry; it does not revive an expired one.
+// Update replaces the value of key by the result of f, and keeps the TTL: the entry expires
+// as without the Update. With Sliding, the Update restarts the idle time. Update is a use
+// of the entry, and overtakes a running fetch as Set does. Update reports whether key had
+// an entry; it does not revive an expired entry.
 //
 // f runs without locks and may use the cache. If the value changes while f runs, Update
 // calls f again with the new value, or returns false if key has no entry any more.
 //
-// It returns ErrClosed, ErrInvalidKey, or an error of the timer's NewTimeout like Set, and an
-// error that matches [hwt.ErrInvalid] if f is nil.
+// Like Set, Update returns ErrClosed, ErrInvalidKey, or an error of the timer's NewTimeout.
+// Update returns an error that matches [hwt.ErrInvalid] if f is nil.
 func (c *Cache[K, V]) Update(key K, f func(value V) V) (updated bool, err error) {
 	if f == nil {
 		return false, errNilFunc("Update", "f")

@@ -12,11 +12,11 @@ const (
 	maxFarTicks = 1<<31 - 1
 )
 
-// wheel is a hierarchical timing wheel of slots, as in Linux and tokio. A bucket
-// of level 0 is for one tick, and a bucket of the next level for 64 buckets of
-// the level below. A slot is filed at the level of the highest bits in which its
-// tick differs from the current one, and is reinserted, further down, when its
-// bucket is reached. Guarded by the stripe's mu.
+// wheel is a hierarchical timing wheel of slots, as in Linux and tokio. A bucket of level 0
+// is for one tick, and a bucket of the next level for 64 buckets of the level below. A slot
+// is filed at the level of the highest bits in which the slot's tick differs from the
+// current tick. When the wheel reaches a bucket, the bucket's slots are reinserted on lower
+// levels. Guarded by the stripe's mu.
 type wheel[K comparable] struct {
 	levels [levelCount]*level // nil until needed
 	now    int64              // the current tick: earlier buckets are empty
@@ -31,8 +31,8 @@ type level struct {
 // tickOf returns the first tick that is not before due.
 func tickOf(due int64) int64 { return (due-1)>>tickBits + 1 }
 
-// file files slot n for tick. It returns the tick at which the wheel must be examined for it.
-// That tick may be earlier.
+// file files slot n for tick. file returns the tick at which the wheel must be examined for
+// n, which may be earlier.
 func (w *wheel[K]) file(s *slots[K], n uint32, tick int64) int64 {
 	tick = min(max(tick, w.now), w.now+maxFarTicks)
 	l := max(bits.Len64(uint64(tick^w.now))-1, 0) / levelBits
@@ -52,7 +52,7 @@ func (w *wheel[K]) file(s *slots[K], n uint32, tick int64) int64 {
 	return w.start(l, int(i))
 }
 
-// unfile removes slot n from its bucket, if it is filed.
+// unfile removes slot n from its bucket, if n is filed.
 func (w *wheel[K]) unfile(s *slots[K], n uint32) {
 	at := s.at(n)
 	if at.bucket == 0 {

@@ -12,8 +12,8 @@ var (
 
 func init() { close(closed) }
 
-// ensureCore returns the Done channel. It creates the core, and the link if the parent
-// can end, unless they exist.
+// ensureCore returns the Done channel. ensureCore creates a missing core, and a missing
+// link if the parent can end.
 func (c *deadlineCtx) ensureCore() <-chan struct{} {
 	done, made := c.makeCore()
 	if made && c.parent.Done() != nil {
@@ -33,7 +33,7 @@ func (c *deadlineCtx) makeCore() (done <-chan struct{}, made bool) {
 		return closed, false
 	}
 	core, cancel := context.WithCancel((*bridge)(c))
-	_ = cancel // It would end the core with Canceled. The bridge ends it with the right error.
+	_ = cancel // cancel would end the core with Canceled. The bridge ends the core with the right error.
 	c.core.Store(core)
 	return core.Done(), true
 }
@@ -52,9 +52,9 @@ func (c *deadlineCtx) link() {
 	}
 }
 
-// bridge is a deadlineCtx as the parent of its core. Package context ends the core with
-// the error of a parent of another kind. It takes that error without a goroutine if the
-// parent has a method AfterFunc.
+// bridge is a deadlineCtx as the parent of the core. Package context ends the core with the
+// error of a parent of another kind, without a goroutine if the parent has a method
+// AfterFunc.
 type bridge deadlineCtx
 
 var _ context.Context = (*bridge)(nil)

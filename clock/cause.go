@@ -3,14 +3,14 @@ package clock
 import "context"
 
 // Package context calls Value with a key that no other package has, to find the nearest context
-// that it created itself. context.Cause takes the cause from the result, and a new child
-// becomes a child of it. If a context left the answer to its parents, the cause could come from
-// a parent that ended later, and each child would need a goroutine. This package obtains the
-// key, by requesting the cause of a context that records it, and answers.
+// made by package context. context.Cause takes the cause from that context, and a new child
+// becomes its child. If a context left the answer to the parents, the cause could come from a
+// parent that ended later, and each child would need a goroutine. This package obtains the key
+// from a call of context.Cause on a context that records keys, and answers.
 //
 // If a later version of Go finds contexts in another way, causeKey is nil. Then children
-// have goroutines, and causes are right except those passed to WithTimeoutCause and
-// those of parents that end later. The tests of this package would fail.
+// have goroutines, and causes are right except causes passed to WithTimeoutCause and causes
+// of parents that end later. The tests of this package would fail.
 
 // keyProbe is a context that records the last key passed to Value.
 type keyProbe struct {

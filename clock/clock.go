@@ -14,10 +14,11 @@ import (
 	"github.com/hashedwheel/hwt/internal/usercode"
 )
 
-// Clock creates timers, tickers, contexts and jobs on an [hwt.Timer]. Create one with [New].
-// Its methods are safe for concurrent use. A Clock needs no Close; stop its timer after
-// everything that uses it. It has no goroutine, except that on Linux two wait for steps of the
-// wall clock while jobs wait for its times. They end with the last job, or with the timer.
+// Clock creates timers, tickers, contexts and jobs on an [hwt.Timer]. Create a Clock with
+// [New]. The methods are safe for concurrent use. A Clock needs no Close; stop the timer after
+// everything that uses the clock. A Clock has no goroutine, except on Linux: two goroutines
+// watch for steps of the wall clock while jobs wait for wall-clock times, and end with the
+// last job or with the timer.
 type Clock struct {
 	timer    hwt.Timer        // Immutable after New.
 	options  Options          // Immutable after New.
@@ -41,10 +42,10 @@ type Clock struct {
 // Options are the settings of a [Clock]. The zero value of each field is its
 // default.
 type Options struct {
-	// ErrorHandler is called with a *[hwt.PanicError] if a function or a Schedule
-	// panics, with [hwt.ErrGoexit] if it ends its goroutine, and with the error that
-	// the function of a [Job] returns. It is also called each time the timer rejects a
-	// timeout, with an error that wraps the timer's, such as [hwt.ErrStopped] or
+	// ErrorHandler is called with a *[hwt.PanicError] if a function or a Schedule panics,
+	// with [hwt.ErrGoexit] if the function ends its goroutine, and with the error that the
+	// function of a [Job] returns. ErrorHandler is also called each time the timer rejects
+	// a timeout, with an error that wraps the timer's, such as [hwt.ErrStopped] or
 	// [hwt.ErrTooManyPending].
 	//
 	// It may be called from several goroutines concurrently and should not block. nil
@@ -58,34 +59,35 @@ type Options struct {
 	// Name identifies the clock in the log. "" is the default: "clock".
 	Name string
 
-	// FuncsOnTimer makes the functions of AfterFunc run where the timer runs its
-	// tasks: on its worker, or on its executor if it has one. This saves one goroutine
-	// per call and suits functions that return quickly. By default, false, each call
-	// has a new goroutine, as in package time. A call without a delay always has one.
+	// FuncsOnTimer makes the functions of AfterFunc run where the timer runs its tasks: on
+	// its worker, or on its executor. This saves one goroutine per call and suits functions
+	// that return quickly. By default, false, each call has a new goroutine, as in package
+	// time. A call without a delay always has a new goroutine.
 	FuncsOnTimer bool
 
-	// PanicsEndProgram makes a panic in a function of AfterFunc end the program, as
-	// in package time, and not be reported. By default, false, it is reported. It
-	// cannot be set together with FuncsOnTimer.
+	// PanicsEndProgram makes a panic in a function of AfterFunc end the program, as in
+	// package time, and not be reported. By default, false, the panic is reported.
+	// PanicsEndProgram cannot be set together with FuncsOnTimer.
 	PanicsEndProgram bool
 
 	// RuntimeBelow is the delay below which a timer, context, sleep, or job uses a runtime
 	// timer. The lateness of a runtime timer does not depend on the tick. A ticker uses runtime
-	// timers if its period is below it. Two ticks of the timer suit most programs. By default,
-	// 0, only the hwt.Timer is used. A negative value is an error.
+	// timers if the period is below RuntimeBelow. Two ticks of the timer suit most programs. By
+	// default, 0, only the hwt.Timer is used. A negative value is an error.
 	RuntimeBelow time.Duration
 
 	// CountSuspension makes the delays of timers, tickers, sleeps, and contexts count the
-	// time for which the machine was suspended, as CLOCK_BOOTTIME does: what is due
-	// meanwhile happens when it wakes. Delays below RuntimeBelow, and the runtime timers that
-	// replace rejected timeouts, do not count it. Nor do FixedRate and FixedDelay; jobs of a
+	// time for which the machine was suspended, as CLOCK_BOOTTIME does: due work happens when
+	// the machine wakes. Delays below RuntimeBelow, and the runtime timers that replace
+	// rejected timeouts, do not count the suspension. Nor do FixedRate and FixedDelay; jobs
+	// of a
 	// [Spec] follow the wall clock anyway.
 	//
 	// Two goroutines wait for the waking until the timer stops. Then the clock looks at all
 	// pending timeouts of the timer. Each call reads the clock by a system call. The timer
-	// must be an engine of this module. Systems other than Linux cannot do this, and true is
-	// an error there. By default, false, delays are on the monotonic clock, which stops
-	// during suspension on Linux.
+	// must be an engine of this module. On systems other than Linux, true is an error. By
+	// default, false, delays are on the monotonic clock, which stops during suspension on
+	// Linux.
 	CountSuspension bool
 }
 
@@ -97,7 +99,7 @@ func (o *Options) check() error {
 }
 
 // New returns a clock on timer. Other users may share the timer. nil options are the defaults.
-// New does not start the timer. It returns an error if timer is nil, or an option is out of its
+// New does not start the timer. New returns an error if timer is nil, or an option is out of
 // range.
 func New(timer hwt.Timer, options *Options) (*Clock, error) {
 	if err := check.NotNil("clock", "New", "timer", timer, "an hwt.Timer"); err != nil {
@@ -166,8 +168,8 @@ func (c *Clock) suits(timeout hwt.Timeout, d time.Duration) bool {
 	return c.options.RuntimeBelow == 0 || runtime == (d < c.options.RuntimeBelow)
 }
 
-// ended reports whether timeout has expired, or its timer was stopped. Then it may have to
-// be replaced.
+// ended reports whether timeout has expired, or the timer was stopped. An ended timeout may
+// need a replacement.
 func ended(timeout hwt.Timeout) bool { return timeout.IsExpired() || timeout.IsCancelled() }
 
 // now returns the time since New, the unit of due times: by the monotonic clock or the boot

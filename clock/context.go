@@ -21,10 +21,10 @@ func (c *Clock) WithTimeoutCause(parent context.Context, d time.Duration, cause 
 	return c.withDeadline(parent, time.Now().Add(d), d, cause)
 }
 
-// WithDeadline is [context.WithDeadline] with the deadline kept by the clock's
-// timer: the context is done at t or up to one tick later. If t has passed, it is done
-// immediately. If the parent's deadline is earlier, the context needs no timeout and
-// ends with its parent.
+// WithDeadline is [context.WithDeadline] with the deadline kept by the clock's timer: the
+// context is done at t or up to one tick later. If t has passed, the context is done
+// immediately. If the parent's deadline is earlier, the context needs no timeout and ends
+// with the parent.
 func (c *Clock) WithDeadline(parent context.Context, t time.Time) (context.Context, context.CancelFunc) {
 	return c.withDeadline(parent, t, time.Until(t), nil)
 }

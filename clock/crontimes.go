@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// cron is a cron expression. It is packed, because a program may hold very many of them.
-// Its methods count seconds since 1970 on a wall clock, as if that showed UTC.
+// cron is a cron expression. A cron is packed, because a program may hold very many. The
+// methods count seconds since 1970 on a wall clock, as if the clock showed UTC.
 type cron struct {
 	second, minute  set
 	nearest         set    // Bit n: nW. Bit lastDay: L. Bit lastWorkday: LW.
@@ -205,10 +205,10 @@ const lookBack = 2 * secondsPerDay
 // maxRuns bounds a search. No zone has had as many changes within searchSeconds.
 const maxRuns = 2000
 
-// next returns the first time after the given one, in Unix seconds, and before limit. It walks
-// through the periods of the zone in order and keeps the highest time that the wall clock has
-// shown: a period that begins above that time follows a gap, and a period that begins below it
-// repeats times.
+// next returns the first time after the given one, in Unix seconds, and before limit. next
+// walks through the periods of the zone in order and keeps the highest time that the wall
+// clock has shown: a period that begins above that time follows a gap, and a period that
+// begins below it repeats times.
 func (s *Spec) next(after, limit int64) (int64, bool) {
 	run := zoneRunAt(s.zone, after-lookBack)
 	high := run.begin + run.offset

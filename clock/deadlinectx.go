@@ -12,8 +12,8 @@ import (
 
 // Ground rules
 //
-// Most contexts with a deadline are cancelled before anything waits for them. For this reason,
-// a deadlineCtx starts without a Done channel and without a place among its parent's children;
+// Most contexts with a deadline are cancelled before anything waits for Done. For this reason,
+// a deadlineCtx starts without a Done channel and without a place among the parent's children;
 // instead, Err and Done call Err of the parent first. The first call of Done, also by a new
 // child, creates a core and a link. The core is a context of package context with the Done
 // channel and the children. Through the link the end of the parent reaches the context. See
@@ -32,8 +32,8 @@ import (
 //	X4. The link calls cancel. cancel takes the error of the parent, or Canceled if the parent
 //	    has not ended, so one function serves the user, Err and the link.
 
-// deadlineCtx is a context with a deadline on the timer. With its cancel function and its
-// timeout it takes three allocations, 192 bytes in all.
+// deadlineCtx is a context with a deadline on the timer. With the cancel function and the
+// timeout, a deadlineCtx takes three allocations, 192 bytes in all.
 type deadlineCtx struct {
 	clock    *Clock          // Immutable.
 	parent   context.Context // Immutable.
@@ -53,7 +53,7 @@ const (
 	live     int32 = iota
 	canceled       // Err is context.Canceled.
 	exceeded       // Err is context.DeadlineExceeded.
-	foreign        // Err is that of a parent of another kind, in details.
+	foreign        // Err is the error of a parent of another kind, in details.
 )
 
 // finished is the bit of state that is set after Done is closed.
@@ -124,9 +124,9 @@ func (c *deadlineCtx) checkParent() {
 	}
 }
 
-// Value implements [context.Context]. Package context has a private key to find the
-// nearest context that it created. That becomes the parent of a child and knows the
-// cause of an end. Here it is the core.
+// Value implements [context.Context]. Package context has a private key to find the nearest
+// context made by package context, here the core. That context becomes the parent of a
+// child and knows the cause of an end.
 func (c *deadlineCtx) Value(key any) any {
 	if key != causeKey {
 		return c.parent.Value(key)
@@ -188,7 +188,8 @@ func (c *deadlineCtx) stop() {
 	c.await()
 }
 
-// endAsParent ends the context as its parent ended, or as canceled if it has not.
+// endAsParent ends the context as the parent ended, or as canceled if the parent has not
+// ended.
 func (c *deadlineCtx) endAsParent() {
 	state, err, cause := canceled, c.parent.Err(), error(nil)
 	if err != nil { // the parent was first

@@ -6,10 +6,10 @@
 //	ctx, cancel := c.WithTimeout(parent, 2*time.Second) // was: context.WithTimeout
 //	defer cancel()
 //
-// Use it in a program that holds very many deadlines, most of which are cancelled
-// before they expire, such as one with a deadline for each job. A program with a few
-// thousand timers gains nothing, and a server of net/http gains nothing either: compared
-// with a request, its deadline is cheap.
+// Use clock in a program that holds very many deadlines, most of them cancelled before the
+// expiry, such as one with a deadline for each job. A program with a few thousand timers
+// gains nothing, and a server of net/http gains nothing either: compared with a request, a
+// deadline is cheap.
 //
 // # Schedules
 //
@@ -24,7 +24,7 @@
 // suits request deadlines and tickers. Package hwt lists the engines.
 //
 // Expirations run where the timer runs its tasks: on the worker of a wheel. There, a timer or
-// ticker only sends on a channel, and a context calls its parent's Err and then cancels its
+// ticker only sends on a channel, and a context calls the parent's Err and then cancels the
 // children. The Err of a parent of another package must not block. Functions of the user run on
 // new goroutines unless [Options.FuncsOnTimer] is set. If the timer's executor rejects a task,
 // a new goroutine runs it.
@@ -33,24 +33,25 @@
 // must forward [hwt.RejectedTask], or tasks that the executor rejects are lost. In a
 // bubble of package testing/synctest, create both the timer and the clock inside it.
 //
-// If the timer rejects a timeout, because it is stopped or at its pending limit, a
-// runtime timer replaces it, so no deadline is lost. The error handler is called.
+// If the timer rejects a timeout, because the timer is stopped or at its pending limit, a
+// runtime timer replaces the timeout, so no deadline is lost. The error handler is called.
 //
-// Stop the timer after everything that uses the clock. Its Stop returns deadlines that
-// will not expire, and tickers that will not tick. [Clock.End] ends them:
+// Stop the timer after everything that uses the clock. The timer's Stop returns deadlines
+// that will not expire, and tickers that will not tick. [Clock.End] ends both:
 //
 //	others := c.End(timer.Stop())
 //
 // # When package context is cheaper
 //
-// A context of a clock is cheap until something waits for it. WithTimeout and cancel allocate
-// less than in package context, do not register with the parent, and cost the same for any
-// number of pending timeouts. The first call of Done creates a Done channel, a list of
-// children, and a link to the parent. A new child calls Done, too. That takes five more
+// A context of a clock is cheap until something waits for its end. WithTimeout and cancel
+// allocate less than in package context, do not register with the parent, and cost the same
+// for any number of pending timeouts. The first call of Done creates a Done channel, a list
+// of children, and a link to the parent. A new child calls Done, too. Done takes five more
 // allocations, or seven if the parent can be cancelled, and the context then costs more than
 // one of package context. A select on Done, package database/sql, and the client of package
-// net/http all call it. Use a clock for deadlines that are seldom waited for, as in handlers
-// that answer from memory or check Err between steps. Otherwise use context.WithTimeout.
+// net/http all call Done. Use a clock for deadlines that are seldom waited for, as in
+// handlers that answer from memory or check Err between steps. Otherwise use
+// context.WithTimeout.
 //
 // Tickers of one period share a timeout. A tick costs little more than sending to the
 // channel and waking the receiver.

@@ -8,8 +8,8 @@ import (
 
 // endingTask is implemented by the tasks of this package.
 type endingTask interface {
-	// endOn ends the timers, tickers, contexts or jobs behind the task, if they are of
-	// the clock, and reports whether they are. The timer's Stop cancelled the timeout.
+	// endOn ends the timers, tickers, contexts or jobs behind the task, if the clock made
+	// them, and reports whether the clock did. The timer's Stop cancelled the timeout.
 	endOn(*Clock) bool
 }
 
@@ -21,15 +21,15 @@ type endingTask interface {
 //
 // A context ends with the error [context.Canceled] and the cause [hwt.ErrStopped]. A timer, a
 // ticker or a job is stopped, as by its Stop method: the function of an AfterFunc does not run.
-// Sleep returns, and the channel of After receives its due time, because they cannot be ended
-// in another way. A timer that was reset since the Stop continues on runtime timers. So does a
-// ticker or job if its timeout had just expired. Running the tasks of the timeouts instead has
-// no effect on timers and jobs.
+// Sleep returns, and the channel of After receives the due time, because nothing else could end
+// these waits. A timer that was reset since the Stop continues on runtime timers. A ticker or
+// job with a timeout that had just expired does the same. Running the tasks of the timeouts
+// instead has no effect on timers and jobs.
 //
-// Several clocks may share a timer; each ends its own. If the timer wraps tasks, the
-// wrapped ones must have a method Unwrap() hwt.TimerTask, or they are among the
-// others. End takes time proportional to the number of timeouts and of the tickers
-// that they serve.
+// Several clocks may share a timer; each clock ends its own timeouts. If the timer wraps
+// tasks, the wrapper must have a method Unwrap() hwt.TimerTask; otherwise the timeout is
+// among the others. End takes time proportional to the number of timeouts and of the
+// tickers behind the timeouts.
 func (c *Clock) End(unprocessed []hwt.Timeout) (others []hwt.Timeout) {
 	for _, timeout := range unprocessed {
 		if !timeout.IsCancelled() || !c.end(timeout.Task()) {
@@ -132,8 +132,8 @@ func (x *jobTask) endOn(c *Clock) bool {
 	return true
 }
 
-// endIfTimeoutCancelled stops the job unless it was armed again since, and reports whether
-// it did.
+// endIfTimeoutCancelled stops the job unless the job was armed again since, and reports
+// whether the job was stopped.
 func (j *Job) endIfTimeoutCancelled() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()

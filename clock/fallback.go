@@ -43,8 +43,8 @@ func (c *Clock) armRuntime(task hwt.TimerTask, d time.Duration) hwt.Timeout {
 	return t
 }
 
-// reportRefusal runs under locks of this package, so it calls the handler and the
-// log on a goroutine, from where they may use the clock.
+// reportRefusal runs under locks of this package, so the handler and the log are called on
+// a new goroutine, where both may use the clock.
 func (c *Clock) reportRefusal(refused hwt.TimerTask, why error) {
 	const message = "clock: the timer rejected a timeout; a runtime timer replaces it"
 	if c.options.ErrorHandler != nil {

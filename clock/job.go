@@ -23,9 +23,9 @@ const (
 // JobOptions are the settings of a [Job]. The zero value of each field is its
 // default.
 type JobOptions struct {
-	// Name makes the job known to [Clock.Jobs] and [Clock.Job], and appears in its
-	// errors. Two jobs of a clock cannot have the same name until one of them is over.
-	// The default, "", is no name.
+	// Name makes the job known to [Clock.Jobs] and [Clock.Job], and appears in the job's
+	// errors. Two jobs of a clock cannot have the same name until one job is over. The
+	// default, "", is no name.
 	Name string
 
 	// Overlap is one of [OverlapSkip], the default, [OverlapQueueOne] and
@@ -57,8 +57,8 @@ func (o *JobOptions) check() error {
 //	J4. mu is not held while f, the schedule or a context's cancel runs. The locks of
 //	    the clock's registry and of its wall clock are taken under mu.
 
-// Job is a function that runs on a schedule. Its methods are safe for concurrent
-// use. It takes 160 bytes and its timeout, and 64 bytes for the [Spec].
+// Job is a function that runs on a schedule. The methods are safe for concurrent use. A Job
+// takes 160 bytes and a timeout, and 64 bytes for the [Spec].
 type Job struct {
 	clock    *Clock       // Immutable.
 	schedule Schedule     // Immutable.
@@ -179,10 +179,10 @@ func (c *Clock) schedule(caller string, j *Job, schedule Schedule, options *JobO
 	return j, nil
 }
 
-// Stop prevents further runs from beginning and ends the context of the function. It
-// reports whether it prevented a run. It returns false if the job was stopped before,
-// or if the schedule has ended and the last run has begun. It does not wait for a run
-// that is under way; [Job.Wait] does.
+// Stop prevents further runs from beginning and ends the context of the function. Stop
+// reports whether a run was prevented. Stop returns false if the job was stopped before, or
+// if the schedule has ended and the last run has begun. Stop does not wait for a run under
+// way; [Job.Wait] does.
 func (j *Job) Stop() bool {
 	defer j.settings.cancel() // After the unlock (J4).
 	return j.halt()
@@ -231,9 +231,9 @@ func (j *Job) untilOver() <-chan struct{} {
 // isOver reports whether no run is under way and no run will begin (J3). Guarded by mu.
 func (j *Job) isOver() bool { return j.ended && j.busy == 0 }
 
-// Next returns the time of the next run, or the zero time if it is not known, because
-// the job has ended or is paused, or because its schedule counts from the end of the
-// run under way.
+// Next returns the time of the next run, or the zero time if that time is not known,
+// because the job has ended or is paused, or because the schedule counts from the end of
+// the run under way.
 func (j *Job) Next() time.Time {
 	j.mu.Lock()
 	defer j.mu.Unlock()

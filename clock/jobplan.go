@@ -24,10 +24,10 @@ func (j *Job) planFromNow() {
 	j.planWith(func(now time.Time) (argument, next time.Time) { return now, j.base().Next(now) })
 }
 
-// plan decides which of the runs begin that are due, of which last is the first, and
-// returns their number. It arms the timer for the run after them.
+// plan decides which due runs begin, and returns the number of runs. last is the first due
+// run. plan arms the timer for the run after the due runs.
 func (j *Job) plan(last planned) (runs int) {
-	runs = 1 // Also if the schedule fails.
+	runs = 1 // even if the schedule fails.
 	j.planWith(func(now time.Time) (argument, next time.Time) {
 		now = now.Add(-last.delay) // A delay does not make a run late.
 		if j.wasSetBack(last.due, now) {
@@ -54,7 +54,7 @@ func (j *Job) planOnce(ask func(now time.Time) (argument, next time.Time)) (agai
 	var next planned
 	offset := j.clock.wallOffset()
 	now := j.clock.present()
-	defer func() { // Also if ask ends the goroutine.
+	defer func() { // even if ask ends the goroutine.
 		if step := j.arm(next, offset); step != noStep {
 			again = j.afterStep(step, next.due, next.due.Sub(now.Round(0)))
 		}
@@ -187,6 +187,6 @@ func (j *Job) planAndRun(due planned) {
 		j.planFromNow()
 		return
 	}
-	defer func() { j.run(runs) }() // Also if the schedule ends the goroutine.
+	defer func() { j.run(runs) }() // even if the schedule ends the goroutine.
 	runs = j.plan(due)
 }

@@ -17,7 +17,7 @@ type registry struct {
 	jobs map[string]*Job // Guarded by mu.
 }
 
-// add adds j if it has a name. It returns an error if another job has that name.
+// add adds a j with a name. add returns an error if another job has that name.
 func (r *registry) add(j *Job) error {
 	if j.settings.name == "" {
 		return nil
@@ -46,8 +46,8 @@ func (r *registry) remove(j *Job) {
 	}
 }
 
-// Jobs returns the named jobs in the order of their names. A job remains in the list until it
-// has ended and its last run has returned.
+// Jobs returns the named jobs in the order of the names. A job remains in the list until the
+// job has ended and the last run has returned.
 func (c *Clock) Jobs() []*Job {
 	c.jobs.mu.Lock()
 	defer c.jobs.mu.Unlock()
@@ -61,10 +61,10 @@ func (c *Clock) Job(name string) *Job {
 	return c.jobs.jobs[name]
 }
 
-// StopJobs prevents further runs of the named jobs and waits for the runs under way. If
-// ctx ends first, StopJobs ends the contexts of these runs and returns the cause of ctx
-// without waiting for them; [Job.Wait] waits. Jobs without a name continue. StopJobs must
-// not be called from a job's function.
+// StopJobs prevents further runs of the named jobs and waits for the runs under way. If ctx
+// ends first, StopJobs ends the contexts of these runs and returns the cause of ctx without
+// waiting for the runs; [Job.Wait] waits. Jobs without a name continue. StopJobs must not
+// be called from a job's function.
 func (c *Clock) StopJobs(ctx context.Context) error {
 	jobs := c.Jobs()
 	for _, j := range jobs {

@@ -8,13 +8,13 @@ import (
 )
 
 // Missed is the treatment of runs that are due together, because the process was paused,
-// the machine slept, or the wall clock was set forward. With the zero value, only the
-// last of them happens, however late it is. A MaxLateness of a few ticks skips missed
-// runs, and a large MaxRuns makes up for all of them.
+// the machine slept, or the wall clock was set forward. With the zero value, only the last
+// missed run happens, however late. A MaxLateness of a few ticks skips missed runs, and a
+// large MaxRuns makes up for all missed runs.
 type Missed struct {
-	// MaxRuns is the maximum number of these runs that happen, one after another. They are
-	// the most recent ones; the others are skipped. The default, 0, is 1; the range is 1
-	// to 10,000.
+	// MaxRuns is the maximum number of missed runs that happen, one after another. The most
+	// recent runs happen; the others are skipped. The default, 0, is 1; the range is 1 to
+	// 10,000.
 	MaxRuns int
 
 	// MaxLateness is the lateness beyond which a run is skipped, even a single one. Runs
@@ -37,18 +37,18 @@ func (m Missed) Validate() error {
 	return nil
 }
 
-// Plan decides about a run that was due at the given time, and about the runs after it that are
-// due by now. It returns the due times of the runs to begin now, in order, and the time of the
-// next run. That time is zero if the schedule ends.
+// Plan decides about a run that was due at the given time, and about the later runs that are
+// due by now. Plan returns the due times of the runs to begin now, in order, and the time of
+// the next run. That time is zero if the schedule ends.
 //
 // The runs after the first may also be made up for later: Plan(s, runs[1], now) returns
 // runs[1:].
 //
-// Plan calls s.Next once if only one run is due. Otherwise it makes up to 60 calls, and a few
-// for each of the runs if times are spread evenly. It makes more if they were dense long before
-// now: 86,400 for a day with a time per second. After a million calls, it returns the runs that
-// it has found, possibly fewer than MaxRuns. If s.Next returns a time that is not after its
-// argument, next may be a time that is not after now.
+// Plan calls s.Next once if only one run is due. Otherwise Plan makes up to 60 calls, and a few
+// for each run if times are spread evenly. More calls are necessary if times were dense long
+// before now: 86,400 for a day with a time per second. After a million calls, Plan returns the
+// runs found so far, possibly fewer than MaxRuns. If s.Next returns a time that is not after
+// the argument, next may be a time that is not after now.
 func (m Missed) Plan(s Schedule, due, now time.Time) (runs []time.Time, next time.Time) {
 	runs = []time.Time{due}
 	if next = s.Next(due); !next.IsZero() && !next.After(now) {
@@ -82,10 +82,10 @@ func anchored(s Schedule, due time.Time) Schedule {
 // maxCalls bounds the calls of Next for the runs that are due together.
 const maxCalls = 1_000_000
 
-// recent returns the last n times of s from due to now, or all if there are fewer. Of
-// those, due is the first. It looks back from now in windows of growing size, so that
-// the calls of Next do not grow with the number of times. If they reach maxCalls, the
-// times of the last complete window remain.
+// recent returns the last n times of s from due to now, or all if fewer exist. due is the
+// first time. recent looks back from now in windows of growing size, so that the calls of
+// Next do not grow with the number of times. If the calls reach maxCalls, the times of the
+// last complete window remain.
 func recent(s Schedule, due, now time.Time, n int) (times []time.Time) {
 	calls := 0
 	for window := time.Microsecond; ; window *= 2 {

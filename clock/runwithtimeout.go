@@ -8,8 +8,9 @@ import (
 )
 
 // RunWithTimeout calls f with a context derived from ctx that ends after d, or up to one
-// tick later, and returns the error of f. It waits for f even after the context has
-// ended. When it returns, the context is cancelled. A panic in f reaches the caller.
+// tick later, and returns the error of f. RunWithTimeout waits for f even after the context
+// has ended. When RunWithTimeout returns, the context is cancelled. A panic in f reaches
+// the caller.
 //
 // RunWithTimeout returns an error if ctx or f is nil. It costs as much as
 // [Clock.WithTimeout].

@@ -11,10 +11,10 @@ import (
 // [FixedDelay] implement it, and so does every schedule of github.com/robfig/cron/v3.
 // [Jitter] spreads the times.
 type Schedule interface {
-	// Next returns the first time after t. It returns the zero time if the schedule has no
-	// later time; that ends the job. If it returns a time that is not after t, or that has
-	// passed when Next returns, the job runs after at least one millisecond. A time that is not
-	// after t is reported once, and so are ten passed times in succession.
+	// Next returns the first time after t. Next returns the zero time if the schedule has no
+	// later time, which ends the job. If Next returns a time that is not after t, or that has
+	// already passed, the job runs after at least one millisecond. A time that is not after t
+	// is reported once, and so are ten passed times in succession.
 	//
 	// A job first calls Next with the current time, and then, at each run, with the due
 	// time of that run, so that a late run does not delay the next ones. If the result
@@ -25,17 +25,17 @@ type Schedule interface {
 	// that several jobs share must be safe for concurrent use.
 	//
 	// A time without a monotonic clock reading, such as a time of a [Spec], follows the wall
-	// clock: if the clock is set, or the machine sleeps, the job adapts. On Linux it does so
-	// within milliseconds. Elsewhere, and on a timer that wraps an engine, it takes a quarter
-	// of the time until the next run, but at least half a second and at most ten. After a step
-	// forward, runs may have been missed.
+	// clock: if the clock is set, or the machine sleeps, the job adapts. On Linux, the job
+	// adapts within milliseconds. Elsewhere, and on a timer that wraps an engine, the job
+	// takes a quarter of the time until the next run, but at least half a second and at most
+	// ten. After a step forward, runs may have been missed.
 	//
 	// After a step back, an "@every" without START keeps its pace. An "@every" with START, a
 	// Spec with a wildcard in the hour field, and another schedule with at most an hour between
 	// two times continue from the new time, and may reach a time again. A Spec of fixed hours
-	// waits until the clock shows the time of its next run again, so that no run happens
-	// twice. Once the clock is three hours or more before the latest time that it has shown,
-	// in one step or several, the new time counts for all jobs. cron(8) has the same rules.
+	// waits until the clock shows the time of the next run again, so that no run happens twice.
+	// Once the clock is three hours or more before the latest time shown so far, in one step or
+	// several, the new time counts for all jobs. cron(8) has the same rules.
 	Next(t time.Time) time.Time
 }
 
@@ -105,8 +105,8 @@ func Jitter(schedule Schedule, limit time.Duration) Schedule {
 	return jitter{base: withJitter(schedule).base, limit: positive("Jitter: limit", limit)}
 }
 
-// jitter is a schedule with random delays. A Job takes it apart, so that a delay
-// does not carry over to the times after it.
+// jitter is a schedule with random delays. A Job adds the delay itself, so that a delay
+// does not carry over to later times.
 type jitter struct {
 	base  Schedule
 	limit time.Duration // 0 for no delays.

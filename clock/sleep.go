@@ -2,8 +2,8 @@ package clock
 
 import "time"
 
-// Sleep pauses the calling goroutine for d or up to one tick longer. It returns
-// immediately if d is zero or less. It allocates only the timer's timeout.
+// Sleep pauses the calling goroutine for d or up to one tick longer. Sleep returns
+// immediately if d is zero or less. Sleep allocates only the timer's timeout.
 func (c *Clock) Sleep(d time.Duration) {
 	if d <= 0 {
 		return

@@ -31,9 +31,9 @@ import (
 //	5L      in day of week: the last Friday of the month; also friL
 //	5#3     in day of week: the third Friday of the month; also fri#3
 //
-// If both the day of month and the day of week are restricted, a day must match only one
-// of them. Any field other than "*", "?" and "*/1" is restricted. Vixie cron differs: there,
-// a day must match both fields if one of them begins with "*", such as "*/2".
+// If both the day of month and the day of week are restricted, a day must match only one of
+// both. Any field other than "*", "?" and "*/1" is restricted. Vixie cron differs: there, a
+// day must match both fields if one of them begins with "*", such as "*/2".
 //
 // "@every 90m" is a period of at least a second. Its times are multiples of the period of
 // elapsed time after START, or, without START, one period after the time passed to Next.
@@ -52,19 +52,19 @@ import (
 //
 // # Daylight saving time
 //
-// If a time does not exist because clocks are set forward, the run is at the end of
-// that gap, once for all times in the gap; with SKIP_GAP it is skipped. If clocks are
-// set back and show a time twice, the run is at the first; with REPEAT it is at both.
-// If the hour field has a wildcard, such as "*" or "*/2", neither applies: there is a
-// run whenever the clock shows a matching time. Therefore "*/5 * * * *" runs every
-// five minutes of elapsed time.
+// If a time does not exist because clocks are set forward, the run is at the end of the
+// gap, once for all times in the gap; with SKIP_GAP, the run is skipped. If clocks are set
+// back and show a time twice, the run is at the first; with REPEAT, runs are at both. If
+// the hour field has a wildcard, such as "*" or "*/2", neither applies: there is a run
+// whenever the clock shows a matching time. Therefore "*/5 * * * *" runs every five minutes
+// of elapsed time.
 //
 // "START=2027-01-04T00:00:00Z EVERY=2w 0 9 * * 1" is 9 o'clock on every other Monday. At
 // a change of the clocks it remains 9 o'clock, unlike the times of "@every 336h".
 //
 // A nil or zero Spec has no times, and a zero Spec has no text. A Spec may be copied, and
-// its text is also its JSON, by value and by pointer. It is safe for concurrent use,
-// except for UnmarshalText. Next does not allocate. It takes about a microsecond for daily
+// the text is also the JSON, by value and by pointer. A Spec is safe for concurrent use,
+// except for UnmarshalText. Next does not allocate, and takes about a microsecond for daily
 // times, and up to 500 for times that are years apart.
 type Spec struct {
 	cron                  // Unless every is set.
@@ -119,8 +119,8 @@ const (
 	maxUnix = 253402300800
 )
 
-// Next returns the first time after t, in the zone of s, or the zero time if there is
-// none within 40 years of t or START. Times are in the years 1 to 9999, after the zero time. Next ignores
+// Next returns the first time after t, in the zone of s, or the zero time if no time comes within
+// 40 years of t or START. Times are in the years 1 to 9999, after the zero time. Next ignores
 // JITTER, which a [Job] adds: see [Spec.Delay].
 func (s *Spec) Next(t time.Time) time.Time {
 	if s == nil || s.zone == nil || t.Unix() >= maxUnix {

@@ -21,9 +21,9 @@ var macros = map[string]string{
 	"@hourly":   "0 * * * *",
 }
 
-// ParseSpec returns the schedule that text describes: see [Spec]. An error names the part that
-// is wrong, its value and its range. A spec without any time, such as "0 0 30 2 *", is an
-// error, too. [time.LoadLocation] loads the time zones.
+// ParseSpec returns the schedule that text describes: see [Spec]. An error names the wrong
+// part, the value and the range. A spec without any time, such as "0 0 30 2 *", is an error,
+// too. [time.LoadLocation] loads the time zones.
 func ParseSpec(text string) (*Spec, error) {
 	s := &Spec{zone: time.UTC, limits: new(limits)}
 	if err := s.parse(strings.Fields(text)); err != nil {
@@ -209,8 +209,8 @@ func (s *Spec) check() error {
 	return nil
 }
 
-// String returns the canonical text of s, from which [ParseSpec] returns an equal
-// Spec. It names only options that differ from their default.
+// String returns the canonical text of s, from which [ParseSpec] returns an equal Spec.
+// Options with default values are omitted.
 func (s Spec) String() string {
 	if s.zone == nil {
 		return ""

@@ -82,8 +82,8 @@ func (s *Spec) lastMultiple(t time.Time) time.Time {
 	return next.In(s.zone)
 }
 
-// lastBefore is Prev for a cron expression. It looks back in windows of growing size until
-// one has a time, and then halves the window around the last of its times.
+// lastBefore is Prev for a cron expression. lastBefore looks back in windows of growing
+// size until a window has a time, and then halves the window around the last time.
 func (s *Spec) lastBefore(t time.Time) time.Time {
 	var last time.Time
 	window := int64(1)

@@ -13,9 +13,9 @@ import (
 //
 // The deadlines of an engine are on the monotonic clock. That clock stops while the machine is
 // suspended. With Options.CountSuspension, the due times of timers and tickers are on the boot
-// clock. The boot clock does not stop. When the machine wakes, the kernel reports a step of the
-// wall clock, and each pending timeout is reset to the rest of its delay. A timeout that is
-// created between the waking and the report has the right delay already: its due time tells.
+// clock, which does not stop. When the machine wakes, the kernel reports a step of the wall
+// clock, and each pending timeout is reset to the rest of the delay. A timeout that is created
+// between the waking and the report already has the right delay, as the due time tells.
 
 // suspension counts the time for which the machine was suspended.
 type suspension struct {
@@ -105,7 +105,7 @@ func (g *tickerGroup) recount(c *Clock) {
 	}
 }
 
-// recount resets the timeout of x to the rest of its delay: the delay of timeout, which counts
+// recount resets the timeout of x to the rest of the delay: the delay of timeout, which counts
 // the earlier suspensions, less this suspension, but not before the deadline on the wall clock.
 // That deadline tells whether x was created before the suspension.
 func (x *deadlineCtx) recount(c *Clock, timeout hwt.Timeout, slept time.Duration) {

@@ -4,5 +4,5 @@ package clock
 
 import "time"
 
-// bootTime returns false: it is not known for this system.
+// bootTime returns false: the time is not known on this system.
 func bootTime() (time.Duration, bool) { return 0, false }

@@ -22,10 +22,10 @@ type Ticker struct {
 	group *tickerGroup // Nil if stopped. Guarded by mu.
 }
 
-// NewTicker returns a ticker that sends the time at which each tick was due on its
-// channel: first when d has passed, then every d, each up to one tick of the timer
-// late. If the receiver is slow, one tick waits for it and later ones are discarded;
-// the phase is kept. NewTicker panics if d is not positive.
+// NewTicker returns a ticker that sends the time at which each tick was due on its channel:
+// first when d has passed, then every d, each up to one tick of the timer late. If the
+// receiver is slow, one tick waits for the receiver, and later ticks are discarded; the
+// phase is kept. NewTicker panics if d is not positive.
 //
 // The timer refers to the ticker until it is stopped. Tickers of one period share
 // a timeout, so a tick takes constant time and does not allocate.
@@ -56,8 +56,8 @@ func (t *Ticker) Stop() {
 	t.leave()
 }
 
-// Reset stops the ticker and starts it again with the period d. It panics if d is
-// not positive.
+// Reset stops the ticker and starts the ticker again with the period d. Reset panics if d
+// is not positive.
 func (t *Ticker) Reset(d time.Duration) {
 	if d <= 0 {
 		panic("clock: non-positive interval for Ticker.Reset")
@@ -71,7 +71,7 @@ func (t *Ticker) Reset(d time.Duration) {
 	t.group = t.clock.join(t, d)
 }
 
-// leave removes the ticker from its group, if it is in one. Guarded by mu.
+// leave removes the ticker from its group, if there is one. Guarded by mu.
 func (t *Ticker) leave() {
 	if t.group != nil {
 		t.group.remove(t)
@@ -89,8 +89,8 @@ func (t *Ticker) tick(now time.Time, at, period time.Duration) {
 	t.due = due(t.due, period*(1+(at-t.due)/period))
 }
 
-// prefetch requests the memory of the tickers that tick next: the channel of the
-// next one, and the one after it. In a large group all of it has left the
+// prefetch requests the memory of the tickers that tick next: the channel of the next
+// ticker, and the ticker after the next. In a large group, that memory has left the
 // processor's caches since the last tick. Guarded by group.mu.
 func (t *Ticker) prefetch() {
 	cacheline.PrefetchPair(*(*unsafe.Pointer)(unsafe.Pointer(&t.next.c)))

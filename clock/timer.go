@@ -50,9 +50,8 @@ func (c *Clock) AfterFunc(d time.Duration, f func()) *Timer {
 	return t
 }
 
-// NewTimer returns a timer that sends the time at which it was due on its channel,
-// when d has passed or up to one tick later. If d is zero or less, it does so
-// immediately.
+// NewTimer returns a timer that sends its due time on its channel when d has passed, or up
+// to one tick later. If d is zero or less, the timer sends immediately.
 func (c *Clock) NewTimer(d time.Duration) *Timer {
 	ch := make(chan time.Time, 1)
 	t := &Timer{C: ch, c: ch, clock: c}
@@ -60,8 +59,8 @@ func (c *Clock) NewTimer(d time.Duration) *Timer {
 	return t
 }
 
-// After returns the channel of a new timer. The timer cannot be stopped: it and
-// its timeout stay until they are due, or until [Clock.End].
+// After returns the channel of a new timer. The timer cannot be stopped: timer and timeout
+// stay until the due time, or until [Clock.End].
 func (c *Clock) After(d time.Duration) <-chan time.Time {
 	t := c.newAfter()
 	t.Reset(d)
@@ -71,10 +70,9 @@ func (c *Clock) After(d time.Duration) <-chan time.Time {
 // newAfter returns the timer of an After or a Sleep. End makes the timer fire.
 func (c *Clock) newAfter() *Timer { return &Timer{c: make(chan time.Time, 1), clock: c} }
 
-// Stop prevents the timer from firing, and reports whether it did so. If it
-// returns true, f will not be called, or nothing will be received from C, not even
-// a value sent there before. It returns false if f was called, the value was
-// received, or the timer was not active.
+// Stop prevents the timer from firing, and reports success. If Stop returns true, f will
+// not be called, or nothing will be received from C, not even a value sent there before.
+// Stop returns false if f was called, the value was received, or the timer was not active.
 func (t *Timer) Stop() bool {
 	t.check("Stop")
 	t.mu.Lock()
@@ -113,8 +111,8 @@ func (t *Timer) check(method string) {
 	}
 }
 
-// disarm makes the timer inactive, and reports whether it was active. If it is too
-// late for Cancel, the task fires nothing (T1). Guarded by mu.
+// disarm makes the timer inactive, and reports whether the timer was active. If Cancel
+// comes too late, the task fires nothing (T1). Guarded by mu.
 func (t *Timer) disarm() bool {
 	if t.timeout == nil {
 		return false
@@ -130,7 +128,7 @@ func (t *Timer) drain() bool {
 	select {
 	case <-t.c:
 		return true
-	default: // also if c is nil
+	default: // even if c is nil
 		return false
 	}
 }
@@ -164,8 +162,8 @@ func (x *timerTask) Rejected(timeout hwt.Timeout, err error) error {
 	return err
 }
 
-// expire fires the timer, unless it was stopped or reset since the timeout expired
-// (T1). It returns true if the caller must call f.
+// expire fires the timer, unless a Stop or Reset came since the timeout expired (T1).
+// expire returns true if the caller must call f.
 func (t *Timer) expire() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -16,16 +16,17 @@ import (
 // bubble never differ.
 const (
 	// The period of the looks is a quarter of the time until the next run, within these
-	// limits. A step back needs no look: the job notices it when its timeout expires.
+	// limits. A step back needs no look: the job notices the step when the job's timeout
+	// expires.
 	leastLookPeriod = time.Second / 2
 	mostLookPeriod  = 10 * time.Second
 
 	// leastStep is the step that matters. Two readings of the clocks differ by less.
 	leastStep = 100 * time.Millisecond
 
-	// farBack is the distance from the latest time that the clock has shown, from which the new
-	// time counts as right. Below it, the clock was corrected, and runs at fixed hours do not
-	// happen twice. It is the behavior of cron(8).
+	// farBack is the distance below the latest time that the clock has shown from which the new
+	// time counts as right. A shorter step is a correction of the clock, and runs at fixed
+	// hours do not happen twice. cron(8) behaves in the same way.
 	farBack = 3 * time.Hour
 )
 
@@ -54,8 +55,8 @@ const (
 // isWall reports whether t has no monotonic reading.
 func isWall(t time.Time) bool { return t == t.Round(0) }
 
-// add makes j follow the steps from now on. Its next run is left from now. It is called
-// under mu of j.
+// add makes j follow the steps from now on. The next run of j is left from now. The caller
+// holds mu of j.
 func (w *wallClock) add(j *Job, left time.Duration) {
 	if w.off {
 		return
@@ -175,7 +176,7 @@ func (w *wallClock) look(c *Clock) (step, []*Job) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.jobs == nil {
-		return noStep, nil // The last job was removed meanwhile.
+		return noStep, nil // The last job has been removed.
 	}
 	if w.timeout != nil && ended(w.timeout) {
 		w.arm(c)
@@ -230,8 +231,8 @@ func (j *Job) follow(step step) {
 	}()
 }
 
-// interrupt returns the next run and the delay until it, and makes the caller plan again.
-// After a step forward it only arms the timer again.
+// interrupt returns the next run and the delay until then, and makes the caller plan again.
+// After a step forward, interrupt only arms the timer again.
 func (j *Job) interrupt(step step) (next planned, left time.Duration, ok bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

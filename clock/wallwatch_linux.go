@@ -10,8 +10,8 @@ import (
 	"unsafe"
 )
 
-// watchSteps calls stepped on its own goroutine each time the wall clock is set, or the
-// machine has slept, until stop is called or ended is closed. It returns nil if the kernel
+// watchSteps calls stepped on a goroutine each time the wall clock is set, or the machine
+// has slept, until stop is called or ended is closed. watchSteps returns nil if the kernel
 // has no timerfd.
 func watchSteps(ended <-chan struct{}, stepped func()) (stop func()) {
 	file, err := newStepFile()

@@ -11,10 +11,10 @@
 // before. Everything else is the standard library's; a Time, a Duration, or a Context
 // has the same type in both.
 //
-// Use these packages to find out how a wheel would change an existing program, or to
-// move a program with very many timers without editing its code. Package clock offers
-// the same to new code, without a timer for the whole program. A program with few
-// pending timers gains nothing.
+// Use these packages to find out how a wheel would change an existing program, or to move a
+// program with very many timers without editing the code. Package clock offers the same to
+// new code, without a timer for the whole program. A program with few pending timers gains
+// nothing.
 //
 // # Timers on the wheel
 //

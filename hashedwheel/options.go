@@ -34,28 +34,27 @@ type Options struct {
 	// no shorter than the usual delay. Longer delays are fine, including many rotations.
 	TicksPerWheel int
 
-	// Workers is the number of worker goroutines, from 1 to 1024. 0 is the
-	// default, 1. Each worker has a wheel, and the timer spreads timeouts over them
-	// evenly, so several processors expire timeouts of the same tick. A timeout stays
-	// with its worker. Tasks without an Executor then run on that many goroutines, and
-	// no order holds between two timeouts. Set more than one only if one worker cannot
-	// keep up, as with millions of timeouts due within a second, and no more than the
-	// number of processors. For slow tasks, set an Executor instead.
+	// Workers is the number of worker goroutines, from 1 to 1024. 0 is the default, 1. Each
+	// worker has a wheel, and the timer spreads timeouts over them evenly, so several
+	// processors expire timeouts of the same tick. A timeout stays with one worker. Tasks
+	// without an Executor then run on that many goroutines, and no order holds between two
+	// timeouts. Set more than one only if one worker cannot keep up, as with millions of
+	// timeouts due within a second, and no more than the number of processors. For slow
+	// tasks, set an Executor instead.
 	Workers int
 
 	// MaxPendingTimeouts is the largest number of pending timeouts. NewTimeout rejects more
 	// with a *[hwt.PendingLimitError]. The default, 0, means no limit. With a limit, all
 	// callers update one shared counter. This costs some speed on many processors.
 	//
-	// A timeout gives up its place before Cancel returns, or when its task begins;
-	// Pending may fall slightly earlier. To bound memory, NewTimeout also rejects while
-	// too many cancelled timeouts wait for the worker: as many as the limit, but at least
-	// 4,096.
+	// A timeout gives up the place before Cancel returns, or when the task begins; Pending
+	// may fall slightly earlier. To bound memory, NewTimeout also rejects while too many
+	// cancelled timeouts wait for the worker: as many as the limit, but at least 4,096.
 	MaxPendingTimeouts int64
 
-	// Executor runs the tasks and the callbacks of [hwt.CancelledTask]. If it is nil, they
-	// run on the workers, one at a time on each, and should return quickly. The timer does
-	// not shut down the executor.
+	// Executor runs the tasks and the callbacks of [hwt.CancelledTask]. If Executor is nil,
+	// tasks and callbacks run on the workers, one at a time on each, and should return
+	// quickly. The timer does not shut down the executor.
 	Executor hwt.Executor
 
 	// Logger receives warnings, and the errors of tasks if there is no
@@ -63,20 +62,21 @@ type Options struct {
 	Logger *slog.Logger
 
 	// ErrorHandler is called with each error that a task returns, a *[hwt.PanicError] for a
-	// task that panics, [hwt.ErrGoexit] for a task that ends its goroutine, and the executor's
-	// rejections. It runs on the goroutine on which the error occurred, so with an Executor or
-	// several workers it may run concurrently. nil is the default: errors are logged.
+	// task that panics, [hwt.ErrGoexit] for a task that ends the goroutine, and the executor's
+	// rejections. ErrorHandler runs on the goroutine on which the error occurred, so with an
+	// Executor or several workers the calls may be concurrent. nil is the default: errors are
+	// logged.
 	ErrorHandler func(timeout hwt.Timeout, err error)
 
 	// Name identifies the timer in the log, in String, and as the pprof label
 	// "hwt" of its worker goroutine. "" is the default: "hashedwheel".
 	Name string
 
-	// SlowTaskThreshold is the longest time that a task may occupy the worker. A task
-	// that takes longer is counted in Stats.SlowTasks and logged by name while it still
-	// runs; each worker logs at most one per minute. The time that the worker waits for
-	// a processor does not count. 0 is the default: ten ticks, but at least 100 ms. A
-	// negative value turns this off.
+	// SlowTaskThreshold is the longest time that a task may occupy the worker. A task that
+	// takes longer is counted in Stats.SlowTasks and logged by name while still running;
+	// each worker logs at most one per minute. The time that the worker waits for a
+	// processor does not count. 0 is the default: ten ticks, but at least 100 ms. A
+	// negative value turns the detection off.
 	//
 	// While the worker is late, NewTimeout may sleep, for up to 10 ms per 128 calls, so that
 	// callers do not outrun the worker. A lock that its caller holds stays locked that long.

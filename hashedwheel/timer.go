@@ -1,9 +1,9 @@
 // Ported to Go from HashedWheelTimer of the Netty Project, and changed.
 // Copyright 2012 The Netty Project. Apache License 2.0; see NOTICE.
 
-// Package hashedwheel is an engine of package hwt on one timing wheel, after
-// Netty's HashedWheelTimer. A task never runs before its deadline. It runs at its
-// deadline while the timer has little to do, and up to one tick later under load.
+// Package hashedwheel is an engine of package hwt on one timing wheel, after Netty's
+// HashedWheelTimer. A task never runs before its deadline. While the timer has little to
+// do, a task runs at its deadline; under load, up to one tick later.
 //
 //	timer, err := hashedwheel.New(&hashedwheel.Options{TickDuration: 10 * time.Millisecond})
 //	...
@@ -11,8 +11,8 @@
 //	...
 //	timeout.Cancel() // the answer came
 //
-// Use it for very many timeouts, most of which are cancelled or reset before they
-// expire. Start with it; docs/engines.md in the repository compares the engines.
+// Use this engine for very many timeouts, most of them cancelled or reset before they
+// expire. Start with hashedwheel; docs/engines.md in the repository compares the engines.
 //
 // # How it works
 //
@@ -23,9 +23,9 @@
 // bucket for the remaining rounds.
 //
 // Under little load, the worker does not wait for the end of a tick. If the next occupied
-// bucket has few timeouts for its tick, the worker sleeps until the earliest of their
-// deadlines. Few are 8 timeouts, or one per millisecond of the tick, but at most 128. A new
-// timeout with an earlier deadline moves the worker's alarm.
+// bucket has few timeouts for the next tick, the worker sleeps until the earliest deadline.
+// Few are 8 timeouts, or one per millisecond of the tick, but at most 128. A new timeout
+// with an earlier deadline moves the worker's alarm.
 //
 // # Choosing tick and wheel
 //
@@ -96,12 +96,12 @@ func New(options *Options) (*Timer, error) {
 // delay of zero or less expires immediately or, under load, at the next tick. The clock's range
 // ends 73 years after New; a later deadline is never reached.
 //
-// If it does not schedule the task, it returns [hwt.ErrNilTask], [hwt.ErrStopped], or a
+// If the task is not scheduled, the error is [hwt.ErrNilTask], [hwt.ErrStopped], or a
 // *[hwt.PendingLimitError]. If Stop is called concurrently, NewTimeout returns
 // hwt.ErrStopped, or the timeout ends first, or Stop returns it.
 //
-// It makes one allocation of 48 bytes and takes O(1) time. It never waits for tasks. If
-// callers schedule faster than the worker can follow, NewTimeout occasionally sleeps for
+// NewTimeout makes one allocation of 48 bytes, takes O(1) time, and never waits for tasks.
+// If callers schedule faster than the worker can follow, NewTimeout occasionally sleeps for
 // up to 10 ms.
 func (t *Timer) NewTimeout(task hwt.TimerTask, delay time.Duration) (hwt.Timeout, error) {
 	return t.handle.NewTimeout(task, delay)
@@ -110,9 +110,10 @@ func (t *Timer) NewTimeout(task hwt.TimerTask, delay time.Duration) (hwt.Timeout
 // NewTimeouts schedules all of the tasks or none, as [hwt.Engine] describes. The timeouts
 // have one deadline.
 //
-// It makes one allocation of 48 bytes per task, and one for the result. It costs less
-// than a NewTimeout per task, except for very small batches. With several workers, a
-// batch of 2,048 or more is divided among them, with at least 1,024 timeouts each.
+// NewTimeouts makes one allocation of 48 bytes per task, and one for the result. A batch
+// costs less than a NewTimeout per task, except for very small batches. With several
+// workers, a batch of 2,048 or more is divided among them, with at least 1,024 timeouts
+// each.
 func (t *Timer) NewTimeouts(tasks []hwt.TimerTask, delay time.Duration) ([]hwt.Timeout, error) {
 	return t.handle.NewTimeouts(tasks, delay)
 }
@@ -133,16 +134,16 @@ func (t *Timer) InitEvent(event *hwt.Event, task hwt.TimerTask) error {
 // Start starts the workers and keeps them until Stop. See [hwt.Engine].
 func (t *Timer) Start() { t.handle.Start() }
 
-// Stop makes the timer reject new timeouts, cancels the pending ones and returns them
-// in no particular order. It takes O(n) time in the pending timeouts. Every call after
+// Stop makes the timer reject new timeouts, cancels the pending timeouts, and returns them
+// in no particular order. Stop takes O(n) time in the pending timeouts. Every call after
 // the first returns nothing.
 //
-// Stop waits until the workers and the tasks that run on them have ended, but no longer
-// than Options.StopTimeout; tasks that take longer keep running. It does not wait if it
-// is called from a task on a worker, and a task of another worker may then still start.
-// It does not wait in a synctest bubble if the timer was made outside it. It may be
-// called from anywhere, with one exception: see [hwt.Timer]. Tasks queued in an executor
-// may still start after Stop.
+// Stop waits until the workers and tasks on the workers have ended, but no longer than
+// Options.StopTimeout; tasks that take longer keep running. Stop does not wait if called
+// from a task on a worker, and a task of another worker may then still start. Stop does not
+// wait in a synctest bubble for a timer made outside the bubble. Stop may be called from
+// anywhere, with one exception: see [hwt.Timer]. Tasks queued in an executor may still
+// start after Stop.
 func (t *Timer) Stop() []hwt.Timeout { return t.handle.Stop() }
 
 // Shutdown is like [Timer.Stop], but also waits for the executor, and at most until ctx

@@ -2,11 +2,12 @@ package hierarchical
 
 import "github.com/hashedwheel/hwt/hierarchical/internal/delayqueue"
 
-// When the tick of a bucket of an upper level has come, its timeouts are stored again at one
-// tick. This delays that tick's tasks, so a bucket takes at most maxBucketLen timeouts. Further
-// ones go to the finer buckets of a sub-wheel. These buckets are collected at their first
-// ticks, and get sub-wheels in turn. However many timeouts are due at about the same time, a
-// tick stores at most maxBucketLen again for each size of bucket that begins there.
+// When the tick of a bucket of an upper level has come, all timeouts of the bucket are stored
+// again, which delays the tasks of that tick. Therefore a bucket takes at most maxBucketLen
+// timeouts. Further ones go to the finer buckets of a sub-wheel. The finer buckets are
+// collected at their first ticks, and get sub-wheels in turn. However many timeouts are due at
+// about the same time, a tick stores at most maxBucketLen again for each size of bucket that
+// begins at the tick.
 //
 // The buckets of a sub-wheel take three kilobytes: three bytes for each timeout of a full
 // bucket.
@@ -16,16 +17,16 @@ const (
 	subBuckets   = 64 // buckets of a sub-wheel
 )
 
-// bucket is a span of ticks as the delay queue knows it: due at its first.
-// store.Buckets holds its timeouts.
+// bucket is a span of ticks as the delay queue knows it: due at the first of the ticks.
+// store.Buckets holds the timeouts.
 //
-// A bucket that has a sub-wheel is queued, since only queued buckets fill. When it is
-// taken out of the queue, its sub-wheel is detached and continues without it.
+// A bucket that has a sub-wheel is queued, since only queued buckets fill. When the bucket
+// is taken out of the queue, the sub-wheel is detached and continues alone.
 type bucket = delayqueue.Item[content]
 
 type content struct {
 	index uint32    // in store.Buckets. Immutable once made.
-	of    *subWheel // that this belongs to; nil for a level's bucket. Immutable once made.
+	of    *subWheel // that the bucket belongs to; nil for a level's bucket. Immutable once made.
 	sub   *subWheel // may be nil
 }
 
@@ -33,7 +34,7 @@ type content struct {
 type subWheel struct {
 	unit     int64  // span of a bucket in ticks
 	queued   int    // buckets in the delay queue
-	detached bool   // its bucket was taken before it
+	detached bool   // the bucket above was taken before the sub-wheel
 	first    uint32 // the number of the first bucket in store.Buckets. Immutable once made.
 	buckets  [subBuckets]bucket
 }
@@ -59,8 +60,8 @@ func (w *wheel) newSubWheel() *subWheel {
 	return s
 }
 
-// adopt numbers new buckets. The buckets belong to s or, if s is nil, to a level. It returns
-// the number of the first.
+// adopt numbers new buckets. The buckets belong to s or, if s is nil, to a level. adopt
+// returns the number of the first.
 func (w *wheel) adopt(buckets []bucket, s *subWheel) (first uint32) {
 	first = uint32(len(w.counts))
 	for i := range buckets {
@@ -71,15 +72,14 @@ func (w *wheel) adopt(buckets []bucket, s *subWheel) (first uint32) {
 	return first
 }
 
-// enqueue lets b wait for its first tick, if it does not already.
+// enqueue lets b wait for the first tick of b, unless b is queued.
 func (w *wheel) enqueue(b *bucket, first int64) {
 	if w.queue.Put(b, first) && b.Value.of != nil {
 		b.Value.of.queued++
 	}
 }
 
-// take takes the bucket out of the delay queue that is due first, if it is due
-// at tick.
+// take removes the earliest bucket from the delay queue, if the bucket is due at tick.
 func (w *wheel) take(tick int64) *bucket {
 	b := w.queue.Take(tick)
 	if b == nil {
@@ -97,7 +97,7 @@ func (w *wheel) take(tick int64) *bucket {
 	return b
 }
 
-// retire keeps s for reuse if it is empty and stays so.
+// retire keeps s for reuse if s is empty and stays empty.
 func (w *wheel) retire(s *subWheel) {
 	if s.detached && s.queued == 0 {
 		w.freeSubWheels = append(w.freeSubWheels, s)

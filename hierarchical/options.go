@@ -17,11 +17,10 @@ const (
 	maxTicksPerWheel     = 1 << 20
 )
 
-// Options are the settings of a [Timer]. The zero value of each field is its
-// default.
+// Options are the settings of a [Timer]. The zero value of each field is the default.
 type Options struct {
 	// TickDuration is the tick of the lowest level. Under load, a task starts up to one
-	// tick late while the worker keeps up. 0 is the default, 1 ms. It is at least 1 ms.
+	// tick late while the worker keeps up. 0 is the default, 1 ms. The least is 1 ms.
 	TickDuration time.Duration
 
 	// TicksPerWheel is the number of buckets per level, from 2 to 2^20. A
@@ -30,28 +29,27 @@ type Options struct {
 	// between 16 and 512 the difference is small.
 	TicksPerWheel int
 
-	// Workers is the number of worker goroutines, from 1 to 1024. 0 is the
-	// default, 1. Each worker has a wheel, and the timer spreads timeouts over them
-	// evenly, so several processors expire timeouts of the same tick. A timeout stays
-	// with its worker. Tasks without an Executor then run on that many goroutines, and
-	// no order holds between two timeouts. Set more than one only if one worker cannot
-	// keep up, as with millions of timeouts due within a second, and no more than the
-	// number of processors. For slow tasks, set an Executor instead.
+	// Workers is the number of worker goroutines, from 1 to 1024. 0 is the default, 1. Each
+	// worker has a wheel, and the timer spreads timeouts over them evenly, so several
+	// processors expire timeouts of the same tick. A timeout stays with one worker. Tasks
+	// without an Executor then run on that many goroutines, and no order holds between two
+	// timeouts. Set more than one only if one worker cannot keep up, as with millions of
+	// timeouts due within a second, and no more than the number of processors. For slow
+	// tasks, set an Executor instead.
 	Workers int
 
 	// MaxPendingTimeouts is the largest number of pending timeouts. NewTimeout rejects more
 	// with a *[hwt.PendingLimitError]. The default, 0, means no limit. With a limit, all
-	// callers update one shared counter. This costs some speed on many processors.
+	// callers update one shared counter. The counter costs some speed on many processors.
 	//
-	// A timeout gives up its place before Cancel returns, or when its task begins;
-	// Pending may fall slightly earlier. To bound memory, NewTimeout also rejects while
-	// too many cancelled timeouts wait for the worker: as many as the limit, but at least
-	// 4,096.
+	// A timeout gives up the place before Cancel returns, or when the task begins; Pending
+	// may fall slightly earlier. To bound memory, NewTimeout also rejects while too many
+	// cancelled timeouts wait for the worker: as many as the limit, but at least 4,096.
 	MaxPendingTimeouts int64
 
-	// Executor runs the tasks and the callbacks of [hwt.CancelledTask]. If it is nil, they
-	// run on the workers, one at a time on each, and should return quickly. The timer does
-	// not shut down the executor.
+	// Executor runs the tasks and the callbacks of [hwt.CancelledTask]. If Executor is nil,
+	// tasks and callbacks run on the workers, one at a time on each, and should return
+	// quickly. The timer does not shut down the executor.
 	Executor hwt.Executor
 
 	// Logger receives warnings, and the errors of tasks if there is no
@@ -59,27 +57,28 @@ type Options struct {
 	Logger *slog.Logger
 
 	// ErrorHandler is called with each error that a task returns, a *[hwt.PanicError] for a
-	// task that panics, [hwt.ErrGoexit] for a task that ends its goroutine, and the executor's
-	// rejections. It runs on the goroutine on which the error occurred, so with an Executor or
-	// several workers it may run concurrently. nil is the default: errors are logged.
+	// task that panics, [hwt.ErrGoexit] for a task that ends the goroutine, and the executor's
+	// rejections. ErrorHandler runs on the goroutine on which the error occurred, so with an
+	// Executor or several workers the calls may be concurrent. nil is the default: errors are
+	// logged.
 	ErrorHandler func(timeout hwt.Timeout, err error)
 
-	// Name identifies the timer in the log, in String, and as the pprof label
-	// "hwt" of its worker goroutine. "" is the default: "hierarchical".
+	// Name identifies the timer in the log, in String, and as the pprof label "hwt" of the
+	// worker goroutines. "" is the default: "hierarchical".
 	Name string
 
-	// SlowTaskThreshold is the longest time that a task may occupy the worker. A task
-	// that takes longer is counted in Stats.SlowTasks and logged by name while it still
-	// runs; each worker logs at most one per minute. The time that the worker waits for
-	// a processor does not count. 0 is the default: ten ticks, but at least 100 ms. A
-	// negative value turns this off.
+	// SlowTaskThreshold is the longest time that a task may occupy the worker. A task that
+	// takes longer is counted in Stats.SlowTasks and logged by name while still running;
+	// each worker logs at most one per minute. The time that the worker waits for a
+	// processor does not count. 0 is the default: ten ticks, but at least 100 ms. A
+	// negative value turns the detection off.
 	//
 	// While the worker is late, NewTimeout may sleep, for up to 10 ms per 128 calls, so that
-	// callers do not outrun the worker. A lock that its caller holds stays locked that long.
+	// callers do not outrun the worker. A lock held by the caller stays locked that long.
 	SlowTaskThreshold time.Duration
 
-	// StopTimeout is the longest wait of Stop for a task that runs on the worker. 0 is
-	// the default, 5 s. If it is negative, Stop does not wait.
+	// StopTimeout is the longest wait of Stop for a task that runs on the worker. 0 is the
+	// default, 5 s. A negative value means no wait.
 	StopTimeout time.Duration
 
 	// RecordCallers records the line that scheduled each timeout, for [hwt.CallerOf].
@@ -95,8 +94,8 @@ type Options struct {
 
 	// DisableLeakDetection turns off the report of a timer that is garbage-collected
 	// without Stop. The report names the line that created the timer; package leak
-	// describes its levels and destination. Detection costs O(1) time in New and nothing
-	// in NewTimeout.
+	// describes the levels and the destination of reports. Detection costs O(1) time in New
+	// and nothing in NewTimeout.
 	//
 	// With or without detection, the workers of an unreachable timer end once nothing is
 	// pending. An Executor or ErrorHandler that refers to the timer keeps it reachable.

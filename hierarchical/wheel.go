@@ -8,9 +8,9 @@ import (
 	"github.com/hashedwheel/hwt/internal/engine/store"
 )
 
-// level is one wheel of the hierarchy. Its buckets stand for the spans of ticks
-// that begin with the current one's; when time moves on to the next, the bucket
-// left behind stands for the span after the last.
+// level is one wheel of the hierarchy. The buckets stand for consecutive spans of ticks,
+// and the first span has the current tick. When the time reaches the next span, the bucket
+// of the first span stands for the span after the last.
 type level struct {
 	unit    int64  // span of a bucket in ticks: 1 on the lowest level, above it the span of the level below
 	limit   int64  // the first tick out of the level's reach
@@ -20,12 +20,12 @@ type level struct {
 
 // wheel files a timeout on the lowest level that reaches its tick, in the bucket with a span
 // that contains the tick. A bucket waits in the delay queue, and is due at the first tick of
-// its span. On the lowest level, that is when its timeouts are due. Further up the core finds
-// that they are not yet, and adds them again: they cascade, to a lower level, since the levels
-// below reach a bucket's whole span when it begins.
+// its span. On the lowest level, the timeouts are then due. On an upper level, the core finds
+// later deadlines and adds the timeouts again. They cascade to a lower level: when a bucket's
+// span begins, the levels below reach the whole span.
 //
-// At any tick, the current one included, a bucket stands for one span only, and its
-// place in the delay queue is right for whatever is added to it.
+// At any tick, the current one included, a bucket stands for one span only, and the place
+// of the bucket in the delay queue is right for every timeout added to the bucket.
 type wheel struct {
 	levels        []level
 	set           store.Buckets // the content of the buckets
@@ -39,8 +39,8 @@ type wheel struct {
 	levelCount    *atomic.Int64
 }
 
-// newWheel returns a wheel with levels of size buckets. It keeps in levelCount how many
-// levels there are; the wheels of one timer share it, and the highest counts.
+// newWheel returns a wheel with levels of size buckets. newWheel counts the levels in
+// levelCount, which the wheels of one timer share; the highest wheel counts.
 func newWheel(size int, levelCount *atomic.Int64) *wheel {
 	levelCount.Store(1)
 	return &wheel{queue: delayqueue.New[content](), size: int64(size), maxBucketLen: maxBucketLen, levelCount: levelCount}
@@ -60,8 +60,8 @@ func (w *wheel) grow() *level {
 	return &w.levels[len(w.levels)-1]
 }
 
-// raiseLevelCount makes levelCount no less than n. The loop ends: each turn another
-// wheel raised it.
+// raiseLevelCount makes levelCount at least n. The loop ends: each turn means that another
+// wheel raised levelCount.
 func (w *wheel) raiseLevelCount(n int64) {
 	for {
 		if now := w.levelCount.Load(); now >= n || w.levelCount.CompareAndSwap(now, n) {
@@ -87,8 +87,8 @@ func (w *wheel) MoveTo(tick int64) {
 	}
 }
 
-// Add implements engine.Wheel. A bucket that holds something is queued already, so the item of
-// the bucket is not read: it may not be in the cache.
+// Add implements engine.Wheel. A bucket that holds something is queued already, so Add does
+// not read the item of the bucket, which may be outside the processor's cache.
 func (w *wheel) Add(t *store.Node, tick int64) {
 	p := w.descend(w.levelOf(tick), tick, true)
 	w.set.Add(p.index, t, 0)
@@ -97,15 +97,15 @@ func (w *wheel) Add(t *store.Node, tick int64) {
 	}
 }
 
-// place is a bucket, and where in time it is.
+// place is a bucket with a position in time.
 type place struct {
 	bucket *bucket
 	index  uint32 // in store.Buckets
 	first  int64  // the first tick of the bucket's span
 }
 
-// descend returns the place of the bucket of l for tick, or of the finer one below it.
-// Without divide, a full one gets no sub-wheel.
+// descend returns the place of the bucket of l for tick, or of the finer bucket below.
+// Without divide, a full bucket gets no sub-wheel.
 func (w *wheel) descend(l *level, tick int64, divide bool) place {
 	n := tick / l.unit
 	i := n % w.size
@@ -137,7 +137,7 @@ func (w *wheel) levelOf(tick int64) *level {
 	}
 }
 
-// reaching returns the lowest level that reaches tick; nil if it is not made yet.
+// reaching returns the lowest level that reaches tick; nil if the level does not exist yet.
 func (w *wheel) reaching(tick int64) *level {
 	for i := range w.levels {
 		if l := &w.levels[i]; tick < l.limit {
@@ -147,12 +147,12 @@ func (w *wheel) reaching(tick int64) *level {
 	return nil
 }
 
-// Remove implements engine.Wheel. A bucket left empty stays in the delay queue
-// until it comes to the head.
+// Remove implements engine.Wheel. An emptied bucket stays in the delay queue until the
+// bucket comes to the head.
 func (w *wheel) Remove(t *store.Node) { w.counts[w.set.Remove(t)]-- }
 
-// Bucket implements engine.Wheel. Where Add would make a level or a sub-wheel, it
-// returns no bucket, or the full one.
+// Bucket implements engine.Wheel. Where Add would make a level or a sub-wheel, it returns
+// no bucket, or the full bucket.
 func (w *wheel) Bucket(tick int64) (uint32, bool) {
 	if l := w.reaching(tick); l != nil {
 		return w.descend(l, tick, false).index, true
@@ -169,7 +169,7 @@ func (w *wheel) Expire(due []*store.Node) []*store.Node {
 	return due
 }
 
-// Next implements engine.Wheel. It is exact, since it drops empty buckets from
+// Next implements engine.Wheel. The result is exact, since Next drops empty buckets from
 // the head of the delay queue.
 func (w *wheel) Next() int64 {
 	for b := w.queue.Head(); b != nil && w.counts[b.Value.index] == 0; b = w.queue.Head() {
@@ -178,7 +178,7 @@ func (w *wheel) Next() int64 {
 	return w.queue.Next()
 }
 
-// Peek implements engine.Wheel. It looks at the buckets of all levels that begin with
+// Peek implements engine.Wheel. Peek examines the buckets of all levels that begin with
 // tick. A sub-wheel could have such buckets, too, but only where there are many timeouts.
 func (w *wheel) Peek(tick int64, limit int, nodes []*store.Node) (_ []*store.Node, ok bool) {
 	if w.subWheels > 0 {

@@ -10,13 +10,13 @@ import (
 	"testing"
 )
 
-// An assertion reports a failed condition, and ends the check if it is fatal. Its
-// methods return whether the condition holds. They take an optional message: a value,
-// or a format with its arguments.
+// An assertion reports a failed condition, and ends the check if it is fatal. The methods
+// return whether the condition holds, and take an optional message: a value, or a format
+// with its arguments.
 //
 // This package uses no assertion library, so that importing it adds no dependency. Checks
-// assert millions of times, so the methods neither format nor look for their caller unless
-// they fail.
+// assert millions of times, so the methods format, and look for the caller, only after a
+// failure.
 type assertion struct{ fatal bool }
 
 var assert, require = assertion{fatal: false}, assertion{fatal: true}

@@ -75,8 +75,8 @@ func toldNothingElse(tb testing.TB, newTimer factory) {
 	}
 }
 
-// toldThoughStopped cancels just before Stop. Cancel ended these timeouts, not Stop, so
-// their tasks are notified, and Stop does not return them.
+// toldThoughStopped cancels just before Stop. Cancel ended the timeouts, not Stop: the
+// tasks are notified, and Stop does not return the timeouts.
 func toldThoughStopped(tb testing.TB, newTimer factory) {
 	e := newTimer.start(tb, Options{})
 	tasks, timeouts := scheduleAll(tb, e, 20, time.Hour, newProbe)

@@ -8,7 +8,7 @@ import (
 	"github.com/hashedwheel/hwt"
 )
 
-// untilEnded is a task that runs until its context ends, but at most for an hour. It
+// untilEnded is a task that runs until the context ends, but at most for an hour. The task
 // stores the context's cause and the time.
 func untilEnded(cause *error, at *mark) hwt.ContextTaskFunc {
 	return func(ctx context.Context, _ hwt.Timeout) error {

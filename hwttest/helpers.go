@@ -140,8 +140,8 @@ func eventually(tb testing.TB, what string, met func() bool) bool {
 	return true
 }
 
-// same asserts that want and got are identical. It does not read the memory that they
-// point to, since other goroutines may write it.
+// same asserts that want and got are identical. same does not read the memory behind
+// pointers, since other goroutines may write it.
 func same(tb testing.TB, want, got any, what string) bool {
 	return assert.True(tb, want == got, "not the same: "+what)
 }

@@ -152,8 +152,8 @@ func blockedTask(tb testing.TB, newTimer factory) {
 	assert.Zero(tb, balanced(tb, e).Pending)
 }
 
-// blocked lets the deadlines of tasks pass while something blocks them until release. They may
-// be late, but all of them run.
+// blocked lets the deadlines of tasks pass while something blocks the tasks until release.
+// Tasks may be late, but all run.
 func blocked(tb testing.TB, e hwt.Engine, release func()) {
 	held, _ := scheduleAll(tb, e, 50, 2*tick, newProbe)
 	pass(time.Minute)

@@ -162,7 +162,7 @@ func dropStopped(tb testing.TB, e hwt.Engine) []weak.Pointer[ballast] {
 }
 
 // abandoned drops an engine without pending timeouts and without Stop. The engine must be
-// collected and its goroutine must end; realClock asserts this.
+// collected and its goroutine must end, as realClock asserts.
 func abandoned(tb testing.TB, newTimer factory) {
 	gone := weakEngine(tb, newTimer)
 	time.Sleep(5 * realTick)
@@ -172,8 +172,8 @@ func abandoned(tb testing.TB, newTimer factory) {
 	})
 }
 
-// weakEngine uses an engine and returns a weak pointer to it. It does not call factory.start,
-// because factory.start would keep the engine in order to stop it.
+// weakEngine uses an engine and returns a weak pointer to it. weakEngine does not call
+// factory.start, which would keep the engine in order to stop it.
 //
 //go:noinline
 func weakEngine(tb testing.TB, newTimer factory) weak.Pointer[byte] {

@@ -181,8 +181,8 @@ func cancelAfterReset(tb testing.TB, newTimer factory) {
 	assert.Equal(tb, len(never), balanced(tb, e).Cancelled)
 }
 
-// resetAgainstExpiry resets timeouts at their deadline. Each runs once: then, or at its
-// new deadline.
+// resetAgainstExpiry resets timeouts at their deadline. Each runs once: at the old or at
+// the new deadline.
 func resetAgainstExpiry(tb testing.TB, newTimer factory) {
 	e := newTimer.start(tb, Options{})
 	for round := range 100 {

@@ -252,7 +252,7 @@ func shutdownAfterRefusals(tb testing.TB, newTimer factory) {
 		case 2:
 			panic("broken")
 		case 3:
-			f() // It calls it twice.
+			f() // A second call.
 			f()
 			return nil
 		case 4:

@@ -9,9 +9,9 @@ import (
 	"github.com/hashedwheel/hwt"
 )
 
-// RunTimer checks a timer that implements only [hwt.Timer], such as a wrapper that
-// collects metrics. It runs the checks of [Run] about time, deadlines, ends, Cancel,
-// Reset and Stop. They do not compare handles or tasks, since a wrapper may wrap both.
+// RunTimer checks a timer that implements only [hwt.Timer], such as a wrapper that collects
+// metrics. RunTimer runs the checks of [Run] about time, deadlines, ends, Cancel, Reset and
+// Stop. These checks do not compare handles or tasks, since a wrapper may wrap both.
 // newTimer is called as in Run, with no other field of Options set than TickDuration and
 // MaxPendingTimeouts.
 func RunTimer(t *testing.T, newTimer func(tb testing.TB, c Options) hwt.Timer) {
@@ -41,8 +41,8 @@ func timerThemes() []theme {
 }
 
 // counted makes a timer an engine, with the methods that the checks of timerThemes call.
-// It counts the ends of timeouts by their states, and replaces the handles that Stop
-// returns by its own.
+// counted counts the ends of timeouts by states, and replaces the handles that Stop
+// returns.
 type counted struct {
 	hwt.Engine // nil: the checks do not call the other methods.
 	hwt.Timer
@@ -99,10 +99,11 @@ func (c *counted) AfterFunc(delay time.Duration, f func()) (hwt.Timeout, error) 
 	return c.NewTimeout(task(func(hwt.Timeout) { f() }), delay)
 }
 
-// Stop returns as many timeouts as the timer's Stop, of those that it has cancelled.
+// Stop returns as many timeouts as the timer's Stop, of the timeouts that Stop has
+// cancelled.
 func (c *counted) Stop() []hwt.Timeout {
 	want := len(c.Timer.Stop())
-	c.stopping.Lock() // No NewTimeout or Cancel is between its effect and its record.
+	c.stopping.Lock() // No NewTimeout or Cancel is between effect and record.
 	defer c.stopping.Unlock()
 	c.mu.Lock()
 	defer c.mu.Unlock()

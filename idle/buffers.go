@@ -2,9 +2,9 @@ package idle
 
 import "net"
 
-// WriteBuffers writes v to c and consumes it, as v.WriteTo(c) does. If c is a
-// wrapped TCP or Unix connection, one system call writes many buffers, while
-// v.WriteTo(c) makes one call per buffer. It is activity like Write.
+// WriteBuffers writes v to c and consumes v, as v.WriteTo(c) does. If c is a wrapped TCP or
+// Unix connection, one system call writes many buffers, while v.WriteTo(c) makes one call
+// per buffer. WriteBuffers is activity like Write.
 //
 // It allocates nothing beyond the allocations of package net.
 func WriteBuffers(c net.Conn, v *net.Buffers) (int64, error) {

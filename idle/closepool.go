@@ -19,8 +19,8 @@ const maxCloseWorkers = 256
 // maxKept is the maximum capacity that an empty queue keeps.
 const maxKept = 1 << 12
 
-// closePool closes expired connections and other resources. Its worker goroutines exist only
-// while the queue is not empty. Before a worker closes, it starts another worker if the queue
+// closePool closes expired connections and other resources. The worker goroutines exist only
+// while the queue is not empty. Before a close, a worker starts another worker if the queue
 // is not empty. Blocked closes delay no other until maxCloseWorkers are blocked.
 type closePool struct {
 	reaper *Reaper // Immutable after New.
@@ -107,7 +107,7 @@ func (p *closePool) close(e expired) {
 	r, event := p.reaper, e.event()
 	var err error
 	defer func() {
-		if err != nil && !errors.Is(err, net.ErrClosed) { // ErrClosed: its user has also closed it
+		if err != nil && !errors.Is(err, net.ErrClosed) { // ErrClosed: the user has also closed the connection
 			r.report(fmt.Errorf("idle: closing %s: %w", typeOf(event.Closer), err))
 		}
 	}()

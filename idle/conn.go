@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// conn is a connection and its watch, in one allocation. It wraps connections that
-// have only the methods of net.Conn; the types in wrap.go add other methods.
+// conn is a connection and a watch, in one allocation. conn wraps connections that have
+// only the methods of net.Conn; the types in wrap.go add other methods.
 type conn struct {
 	net.Conn // Immutable after wrap.
 	watch    Watch
@@ -22,7 +22,7 @@ func (c *conn) base() *conn { return c }
 // NetConn returns the original connection. Its reads and writes are not activity.
 func (c *conn) NetConn() net.Conn { return c.Conn }
 
-// Read reads. It is activity if it returns at least one byte.
+// Read reads. A Read of at least one byte is activity.
 func (c *conn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	c.sniffer.note(p[:max(n, 0)])
@@ -33,9 +33,9 @@ func (c *conn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Write writes. It is activity if it writes at least one byte. A long write to a
-// stream is split into pieces, each of which is activity. Concurrent writes wait
-// until it ends, as in package net.
+// Write writes. A Write of at least one byte is activity. A long write to a stream is split
+// into pieces, and each piece is activity. Concurrent writes wait for the end, as in
+// package net.
 func (c *conn) Write(p []byte) (n int, err error) {
 	if c.fails() && !c.sniffer.passes(p) {
 		return 0, c.watch.explain(net.ErrClosed)

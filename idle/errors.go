@@ -46,8 +46,8 @@ func (e *closedError) Timeout() bool {
 // Temporary implements net.Error.
 func (e *closedError) Temporary() bool { return false }
 
-// explain adds the reason to the error of an operation if the reaper has ended w.
-// It does not wrap io.EOF, because callers compare it and it came from the peer.
+// explain adds the reason to the error of an operation if the reaper has ended w. io.EOF
+// stays unwrapped: the peer sent it, and callers compare errors with io.EOF.
 func (w *Watch) explain(err error) error {
 	if err == nil || err == io.EOF {
 		return err

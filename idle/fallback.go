@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// fallbackTimer is an alarm on a runtime timer. It replaces a timeout when the reaper's timer
-// is at its pending limit, because an unwatched connection could stay open forever. Its methods
-// mean the same as the methods of hwt.Timeout.
+// fallbackTimer is an alarm on a runtime timer. A fallbackTimer replaces a timeout when the
+// reaper's timer is at its pending limit, because an unwatched connection could stay open
+// forever. The methods mean the same as the methods of hwt.Timeout.
 type fallbackTimer struct {
 	timer   *time.Timer // Immutable after newFallbackTimer.
 	expired atomic.Bool // Atomic: written by the timer, read under shard.mu.

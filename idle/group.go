@@ -12,11 +12,11 @@ import (
 // Ground rules
 //
 // With one timeout per watch, every active connection would need a new timeout in each idle
-// period. Up to 64 watches form a group that shares one timeout. It is due at the earliest
-// deadline that a member had at the last scan. When it expires, a scan ends the members that
-// are past their current deadline and arms the timeout for the earliest deadline of the others.
-// Activity only moves deadlines later, so no member is scanned after its deadline. Sharing
-// costs no precision.
+// period. Up to 64 watches form a group that shares one timeout. The timeout is due at the
+// earliest deadline that a member had at the last scan. When the timeout expires, a scan ends
+// the members past the current deadline and arms the timeout for the earliest deadline of the
+// others. Activity only moves deadlines later, so no member is scanned after the deadline.
+// Sharing costs no precision.
 //
 //	G1. shard.mu guards all fields of groups and shards. It is held during a scan,
 //	    but not while user code runs or a connection is closed.
@@ -68,8 +68,8 @@ func (g *group) Rejected(_ hwt.Timeout, err error) error {
 	return err
 }
 
-// scan ends the members that are past their deadline, passes them to the close pool, and arms
-// the alarm for the others.
+// scan ends the members past the deadline, passes them to the close pool, and arms the alarm
+// for the others.
 func (g *group) scan() { g.shard.reaper.refused(g.scanLocked()) }
 
 // scanLocked is scan under the lock. It returns the error of the timer.
@@ -110,7 +110,7 @@ func (g *group) endExpired(now int64) (ended []expired) {
 			g.remove(w)
 			g.shard.counts.add(reason)
 			ended = append(ended, expired{w, max(now, last)}) // a touch may be later than now
-		} // otherwise it was touched meanwhile: examine it again
+		} // otherwise the member was touched: examine the member again
 	}
 	return ended
 }
@@ -145,7 +145,7 @@ func (g *group) arm(now int64) error {
 	return err
 }
 
-// newTimeout is the timer's NewTimeout. A panic of it becomes an error, because it would
+// newTimeout is the timer's NewTimeout. A panic becomes an error, because the panic would
 // end the program in a scan after a rejection or on a runtime timer.
 func (g *group) newTimeout(delay time.Duration) (timeout hwt.Timeout, err error) {
 	usercode.Run(func() { timeout, err = g.shard.reaper.timer.NewTimeout(g, delay) },
@@ -207,7 +207,7 @@ func (g *group) endAll(reason endReason) (ended []expired) {
 			g.shard.counts.dropped++
 			ended = append(ended, expired{w, now})
 		} else {
-			g.shard.counts.stopped++ // its Stop will find it removed from the group
+			g.shard.counts.stopped++ // Stop will find the watch removed from the group
 		}
 		g.remove(w)
 	}

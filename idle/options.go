@@ -17,9 +17,9 @@ type Options struct {
 	// ActivityRead alone, a peer that only receives is closed.
 	Activity Activity
 
-	// MaxAge is the age at which a connection or other closer is closed, even if it
-	// is active or held. It is closed no earlier, and at most one tick later unless
-	// MaxAgeGrace allows more. The default, 0, means no limit. MaxAge must not be negative.
+	// MaxAge is the age at which a connection or other closer is closed, even if active or
+	// held. The close comes no earlier, and at most one tick later unless MaxAgeGrace
+	// allows more. The default, 0, means no limit. MaxAge must not be negative.
 	MaxAge time.Duration
 
 	// MaxAgeGrace is the time by which a connection may exceed MaxAge while it is in use:
@@ -33,11 +33,11 @@ type Options struct {
 	// default. See also [Watch.SetTimeout].
 	TimeoutOf func(c io.Closer) time.Duration
 
-	// OnExpire is called before the reaper closes a connection or other closer that
-	// is idle or too old; Event.Reason tells which. A touch does not prevent that
-	// close. OnExpire runs on the closing goroutine, concurrently with other calls. If
-	// it panics or ends its goroutine, the failure is reported and the close follows.
-	// The default, nil, means no call.
+	// OnExpire is called before the reaper closes a connection or other closer that is idle
+	// or too old, as Event.Reason tells. A touch does not prevent the close. OnExpire runs
+	// on the closing goroutine, concurrently with other calls. If OnExpire panics or ends
+	// the goroutine, the failure is reported and the close follows. The default, nil, means
+	// no call.
 	OnExpire func(Event)
 
 	// CloseAll makes Reaper.Close close everything that is watched. Later arguments
@@ -53,8 +53,8 @@ type Options struct {
 	//   - the other errors of the timer, such as [hwt.ErrStopped], and
 	//     [ErrClosed], if a connection or other closer is not watched.
 	//
-	// ErrorHandler must not block, because it may run on the timer's worker or in
-	// Wrap, and it must be safe for concurrent use. nil is the default: errors are logged,
+	// ErrorHandler must not block, because the call may be on the timer's worker or in
+	// Wrap, and must be safe for concurrent use. nil is the default: errors are logged,
 	// errors of Close at debug level, and only the first error of the last two kinds.
 	ErrorHandler func(error)
 

@@ -25,8 +25,8 @@ func newReadiness(r io.Reader) *readiness {
 	return nil
 }
 
-// wait blocks until bytes have arrived, as a read does, and returns their number. It
-// returns 0 at the end of the stream.
+// wait blocks until bytes have arrived, as a read does, and returns the number of bytes, or
+// 0 at the end of the stream.
 func (r *readiness) wait() (int64, error) {
 	r.n, r.err = 0, nil
 	if err := r.raw.Read(r.look); err != nil {

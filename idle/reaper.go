@@ -60,10 +60,10 @@ func New(timer hwt.Timer, timeout time.Duration, options *Options) (*Reaper, err
 	return r, nil
 }
 
-// Wrap returns c wrapped. The reaper closes it when it is idle. A read in progress
-// at that time and all later operations return errors that match [ErrIdle] by
-// errors.Is. Closing the connection ends its watch. The package documentation
-// describes activity and the methods of wrapped connections.
+// Wrap returns c wrapped. The reaper closes an idle connection. A read in progress at that
+// time and all later operations return errors that match [ErrIdle] by errors.Is. Closing
+// the connection ends the watch. The package documentation describes activity and the
+// methods of wrapped connections.
 //
 // Wrap never fails. If the timer is at its pending limit, a runtime timer replaces
 // the timeout. If the timer is stopped or the reaper is closed, the connection
@@ -100,9 +100,9 @@ func (r *Reaper) begin(w *Watch, c, given io.Closer) {
 	s.add(w)
 }
 
-// Close ends all watches. With [Options.CloseAll] it starts closing everything that
-// was watched, without waiting. Close does not stop the timer. Calls after the first
-// have no effect. It implements [io.Closer] and always returns nil.
+// Close ends all watches. With [Options.CloseAll], Close starts closing everything that was
+// watched, without waiting. Close does not stop the timer. Calls after the first have no
+// effect. Close implements [io.Closer] and always returns nil.
 //
 // Close takes time proportional to the number of watches.
 func (r *Reaper) Close() error {

@@ -48,7 +48,7 @@ func (s *shard) addLocked(w *Watch) (open bool, err error) {
 		return false, nil
 	}
 	g := s.openGroup()
-	defer s.place(g) // also if the timer panics
+	defer s.place(g) // even if the timer panics
 	return true, g.add(w, s.now())
 }
 
@@ -74,8 +74,8 @@ func (s *shard) remove(w *Watch) {
 	s.place(g)
 }
 
-// setTimeout changes the timeout of w. It does nothing after w has left its group, so
-// that Timeout still returns the timeout that ended it.
+// setTimeout changes the timeout of w. setTimeout does nothing after w has left the group,
+// so that Timeout still returns the timeout that ended w.
 func (s *shard) setTimeout(w *Watch, timeout time.Duration) {
 	if timeout <= 0 {
 		timeout = s.reaper.timeout
@@ -123,8 +123,8 @@ func (s *shard) openGroup() *group {
 	return g
 }
 
-// place moves g to the right set after a change of its members. It keeps one empty
-// group for the next watch.
+// place moves g to the right set after a change of its members. place keeps one empty group
+// for the next watch.
 func (s *shard) place(g *group) {
 	if s.closed {
 		return

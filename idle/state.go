@@ -57,13 +57,14 @@ func (s *state) touch(now int64) {
 	}
 }
 
-// end ends the watch if its last activity is still last, and reports whether it did.
+// end ends the watch if the last activity is still last, and reports whether the watch
+// ended.
 func (s *state) end(last int64, reason endReason) bool {
 	return s.word.CompareAndSwap(last, ^(last<<reasonBits | int64(reason))) // Linearization point of an end.
 }
 
-// endAny ends the watch regardless of its last activity. It returns false if the
-// watch had already ended.
+// endAny ends the watch regardless of the last activity. endAny returns false if the watch
+// had already ended.
 func (s *state) endAny(reason endReason) bool {
 	for {
 		last := s.word.Load()

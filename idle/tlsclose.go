@@ -8,15 +8,16 @@ import (
 	"time"
 )
 
-// A TLS connection must end with a close_notify alert, or its peer reports a truncated stream
+// A TLS connection must end with a close_notify alert, or the peer reports a truncated stream
 // (RFC 8446, section 6.1). Only the *tls.Conn on top of a wrapped connection can send the
-// alert. The reaper does not close such a connection itself at first. It makes the read in
-// progress, all later reads, and all writes but the write of the alert fail. The reader, for
-// example net/http's server, then closes the *tls.Conn. That close sends the alert and closes
-// the wrapped connection. After tlsGrace the reaper closes the connection in any case.
+// alert. The reaper does not close such a connection itself at first. Instead, the reaper
+// makes the read in progress, all later reads, and all writes but the write of the alert
+// fail. The reader, for example net/http's server, then closes the *tls.Conn. That close
+// sends the alert and closes the wrapped connection. After tlsGrace the reaper closes the
+// connection in any case.
 //
-// A connection carries TLS if the first bytes that it reads are the header of a handshake
-// record. A stream of another protocol that begins like this is only closed later.
+// A connection carries TLS if the first bytes read are the header of a handshake record. A
+// stream of another protocol that begins like this is only closed later.
 
 // tlsGrace is the time from the end of a TLS connection's watch to its close by the reaper.
 const tlsGrace = time.Second

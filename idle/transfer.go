@@ -12,9 +12,9 @@ import (
 // A TCP connection moves bytes from a file or another connection inside the kernel, in one call
 // that returns at the end. The connection would look idle during the transfer. A transfer is
 // split into pieces, and each piece is activity. The length of a piece is limited to the bytes
-// that a slow peer takes in its idle timeout. If the source is a connection, it is also limited
-// to the bytes that have arrived. An occasional byte thus keeps both connections alive, as with
-// a read and a write.
+// that a slow peer takes in the idle timeout. If the source is a connection, the length is also
+// limited to the bytes that have arrived. An occasional byte thus keeps both connections alive,
+// as with a read and a write.
 
 // ReadFrom writes the contents of r, inside the kernel if possible. io.Copy calls
 // it. Each piece counts as a write, and as a read of r if r is a wrapped connection.

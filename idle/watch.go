@@ -42,18 +42,18 @@ func WatchOf(c net.Conn) *Watch {
 	return nil
 }
 
-// Touch is activity: it restarts the idle timeout. It does nothing after the end of
+// Touch is activity: Touch restarts the idle timeout. Touch does nothing after the end of
 // the watch.
 //
 // Touch reads the clock and makes one compare-and-swap. It takes no lock, does not
 // allocate, and does not block.
 func (w *Watch) Touch() { w.state.touch(w.shard.now()) }
 
-// Hold keeps the watch from being idle until release is called. Use it for work that
-// moves no bytes, such as a handler that computes its response. Holds are counted,
-// so concurrent work on one connection needs no coordination. Hold and release are
-// activity: a whole idle timeout follows the last release. Calling release again
-// does nothing. Hold does nothing after the end of the watch.
+// Hold keeps the watch from being idle until release is called. Use Hold for work that
+// moves no bytes, such as a handler that computes a response. Holds are counted, so
+// concurrent work on one connection needs no coordination. Hold and release are activity: a
+// whole idle timeout follows the last release. Calling release again does nothing. Hold
+// does nothing after the end of the watch.
 //
 // A hold does not protect a peer that has stopped reading: if a write makes no progress for
 // the idle timeout, and writes are activity, the connection is closed despite its holds. A
@@ -89,8 +89,8 @@ func (w *Watch) Stop() {
 // the next tick. A timeout of 0 or less means the reaper's timeout. SetTimeout does nothing
 // after the end of the watch.
 //
-// SetTimeout costs as much as Stop. It also resets a timeout if the new deadline
-// is the earliest of the watches that share it.
+// SetTimeout costs as much as Stop. A new deadline that is the earliest of the group also
+// resets the timeout.
 func (w *Watch) SetTimeout(timeout time.Duration) { w.shard.setTimeout(w, timeout) }
 
 // Timeout returns the idle timeout.
@@ -129,8 +129,8 @@ func (w *Watch) init(s *shard, c io.Closer, timeout time.Duration) {
 	w.timeout.Store(int64(timeout))
 }
 
-// deadline returns the time and the reason of the end of w if it is not held. last is
-// its last activity.
+// deadline returns the time and the reason of the end of w if w is not held. last is the
+// last activity.
 func (w *Watch) deadline(last int64) (at int64, reason endReason) {
 	o := &w.shard.reaper.options
 	idle, tooOld := later(last, w.timeout.Load()), later(w.born, int64(o.MaxAge))

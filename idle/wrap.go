@@ -6,10 +6,10 @@ import (
 	"syscall"
 )
 
-// The kinds of wrapped connections differ in their methods beyond net.Conn. A wrapper
-// must not have a method that its connection lacks, because code uses type
-// assertions to find out the capabilities of a connection. A connection with another
-// combination of methods gets the richest wrapper without an extra method.
+// The kinds of wrapped connections differ in the methods beyond net.Conn. A wrapper must
+// not have a method that the connection lacks, because code uses type assertions to find
+// out the capabilities of a connection. A connection with another combination of methods
+// gets the richest wrapper without an extra method.
 type (
 	// tcpConn has all methods, for *net.TCPConn.
 	tcpConn struct{ unixConn }
@@ -73,8 +73,8 @@ func (c *unixConn) CloseRead() error {
 	return c.watch.explain(c.Conn.(closeReader).CloseRead())
 }
 
-// SyscallConn returns the raw connection. Its Read and Write are activity when they
-// return without an error.
+// SyscallConn returns the raw connection. A Read or Write of the raw connection is activity
+// if it returns no error.
 func (c *unixConn) SyscallConn() (syscall.RawConn, error) { return c.raw() }
 
 // SyscallConn returns the raw connection, as unixConn's does.

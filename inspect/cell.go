@@ -110,8 +110,8 @@ func cellOf(value any) any {
 	return textOf(fmt.Sprint(value))
 }
 
-// textOf returns the first maxText characters of a text. It replaces control characters and
-// bidirectional controls, because a terminal or a browser would obey them.
+// textOf returns the first maxText characters of a text. Control characters and
+// bidirectional controls are replaced, because a terminal or a browser would obey them.
 func textOf(text string) string {
 	if len(text) > 4*maxText {
 		text = text[:4*maxText] // at least maxText characters

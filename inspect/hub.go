@@ -15,9 +15,9 @@ import (
 
 // Ground rules
 //
-// A hub reads the timers while a page is open. The first watcher starts two goroutines
-// and one per section; the last watcher to leave ends them. They publish events by
-// topic, and each event replaces its predecessor. Nothing is queued: a slow watcher
+// A hub reads the timers while a page is open. The first watcher starts two goroutines and
+// one per section; the last watcher to leave ends the goroutines. The goroutines publish
+// events by topic, and each event replaces the last. Nothing is queued: a slow watcher
 // misses events.
 
 const (
@@ -48,8 +48,8 @@ func topicName(topic int) string {
 // began is the origin of the uptime that pages receive. It runs while no page is open.
 var began = time.Now()
 
-// instance identifies this run of the program. A page uses it to keep the counts of two
-// runs apart.
+// instance identifies this run of the program. A page uses instance to keep the counts of
+// two runs apart.
 var instance = rand.Text()
 
 // published is the last event of a topic. All watchers write the same bytes: 500 pages

@@ -8,12 +8,12 @@
 //	}))
 //
 // The page shows the names of tasks and the source lines that schedule them, and the
-// handler does not authenticate anyone. Expose it only to people who may read the
+// handler does not authenticate anyone. Expose the handler only to people who may read the
 // program's logs.
 //
 // The page is one document that requests nothing but this handler; its
-// Content-Security-Policy forbids everything else. The handler also serves, below its
-// own path,
+// Content-Security-Policy forbids everything else. The handler also serves, below the same
+// path,
 //
 //	timers.json                      the counts of each timer
 //	pending.json?timer=&n=&task=&within=
@@ -35,18 +35,18 @@
 //		return []inspect.Block{{Figures: []inspect.Figure{{Name: "open", Value: pool.Open()}}}}, nil
 //	})
 //
-// A section returns plain values; the page lays them out and escapes them. A section
-// that is slow, fails, or panics affects only its own place on the page.
+// A section returns plain values; the page lays out and escapes the values. A section that
+// is slow, fails, or panics affects only one place on the page.
 //
 // # Cost
 //
-// A handler costs nothing while no page is open. While one is, it reads the counts of
-// each timer four times per second, the bucket sizes once per second, and every pending
-// timeout every three seconds. Bucket sizes and timeouts each take at most 5 % of one
-// processor; with very many timeouts they are read less often, and a reloaded page waits
-// for the next reading. The handler locks a timer for at most 1,024 timeouts, or 1,024
-// chunks of 13 timeouts, at a time, except to drain the intake of a sleeping worker. A
-// hidden or paused page counts as closed. Sections are read every two seconds; after a
+// A handler costs nothing while no page is open. While a page is open, the handler reads
+// the counts of each timer four times per second, the bucket sizes once per second, and
+// every pending timeout every three seconds. Bucket sizes and timeouts each take at most 5
+// % of one processor; with very many timeouts, readings are less frequent, and a reloaded
+// page waits for the next reading. The handler locks a timer for at most 1,024 timeouts, or
+// 1,024 chunks of 13 timeouts, at a time, except to drain the intake of a sleeping worker.
+// A hidden or paused page counts as closed. Sections are read every two seconds; after a
 // slow read the pause is twenty times the duration of the read, up to ten seconds. All
 // pages share this work.
 package inspect
@@ -68,9 +68,9 @@ import (
 
 // Options configures [Handler].
 type Options struct {
-	// Timers holds the timers to show by name. Nil timers are left out. A wrapper
-	// around one of this module's timers has no wheel on the page, and counts only if
-	// it has the method Stats of [hwt.Engine].
+	// Timers holds the timers to show by name. Nil timers are left out. A wrapper around
+	// one of this module's timers has no wheel on the page, and counts only with the method
+	// Stats of [hwt.Engine].
 	Timers map[string]hwt.Timer
 
 	// DynamicTimers returns timers that come and go. The handler calls it for each
@@ -83,11 +83,11 @@ type Options struct {
 	Sections []Section
 }
 
-// Handler returns a handler that shows timers. Nil options show none. The handler is safe
-// for concurrent use and works below any path that ends in a slash.
+// Handler returns a handler that shows timers. Nil options show no timers. The handler is
+// safe for concurrent use and works below any path that ends in a slash.
 //
-// It runs goroutines only while a page is open, or while a [Section] ignores the end of
-// its context. [http.Server.Shutdown] ends open pages.
+// The handler runs goroutines only while a page is open, or while a [Section] ignores the
+// end of the context. [http.Server.Shutdown] ends open pages.
 func Handler(options *Options) http.Handler {
 	h := &handler{}
 	if options != nil {

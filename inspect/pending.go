@@ -47,8 +47,8 @@ func parseQuery(values url.Values) (q query, err error) {
 	return q, nil
 }
 
-// servePending writes the pending timeouts that match the query. With n, they are in the
-// order of their deadlines.
+// servePending writes the pending timeouts that match the query. With n, timeouts are in
+// the order of deadlines.
 func (h *handler) servePending(w http.ResponseWriter, r *http.Request) {
 	q, err := parseQuery(r.URL.Query())
 	if err != nil {

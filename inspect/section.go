@@ -11,11 +11,11 @@ type Section interface {
 	// Title returns the heading. It is called once, by [Handler].
 	Title() string
 
-	// Read returns the current contents. A handler calls it about every two seconds
-	// while a page is open, and never concurrently. It may wait for a network: the
-	// rest of the page is not affected. Its context ends after three seconds, and the page
-	// then reports that the section did not answer. The page shows errors and panics, and
-	// also the blocks that Read returns together with an error.
+	// Read returns the current contents. A handler calls Read about every two seconds while
+	// a page is open, and never concurrently. Read may wait for a network: the rest of the
+	// page is not affected. The context ends after three seconds, and the page then reports
+	// that the section did not answer. The page shows errors and panics, and also the
+	// blocks that Read returns together with an error.
 	Read(ctx context.Context) ([]Block, error)
 }
 
@@ -42,7 +42,7 @@ func (s section) Read(ctx context.Context) ([]Block, error) { return s.read(ctx)
 // [time.Time], and shows nil as unknown. It shows the first 500 characters of all other
 // values as formatted by fmt.Sprint. All text is escaped.
 type Block struct {
-	Title   string   // "" for none
+	Title   string   // "" for no title
 	Figures []Figure // named values
 	Bars    []Figure // named numbers or durations, drawn as bars
 	Table   Table

@@ -52,8 +52,8 @@ var (
 	errBusy     = errors.New("the previous read has not returned")
 )
 
-// read reads the section. It returns when ctx ends or the time limit has passed. A Read
-// that ignores its context keeps running, and no other starts until it has returned.
+// read reads the section. read returns when ctx ends or the time limit has passed. A Read
+// that ignores the context keeps running, and no other Read starts until the return.
 func (r *sectionReader) read(ctx context.Context) shownSection {
 	start := time.Now()
 	shown := shownSection{Index: r.index, Title: r.title, At: start.Round(0), Blocks: []shownBlock{}}
@@ -66,8 +66,8 @@ func (r *sectionReader) read(ctx context.Context) shownSection {
 	return shown
 }
 
-// result is the outcome of a Read, already converted: its values and its error may have types
-// of the program, and the methods of these types may panic.
+// result is the outcome of a Read, already converted: values and errors may have types of the
+// program, with methods that may panic.
 type result struct {
 	blocks  []shownBlock
 	problem string // "" if there was no error

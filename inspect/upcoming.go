@@ -66,14 +66,15 @@ type due struct {
 	timeout hwt.Timeout
 }
 
-// earliest keeps those n timeouts with the earliest deadlines. It is a heap with the
-// latest of them on top.
+// earliest keeps the n timeouts with the earliest deadlines, in a heap with the latest
+// deadline on top.
 type earliest struct {
 	n   int
 	due []due
 }
 
-// add keeps the timeout if it is among the n earliest so far. It takes O(log n) time.
+// add keeps the timeout if the deadline is among the n earliest so far. add takes O(log n)
+// time.
 func (e *earliest) add(at time.Time, timeout hwt.Timeout) {
 	switch {
 	case len(e.due) < e.n:

@@ -28,7 +28,7 @@ type waiting struct {
 	Sites []group   `json:"sites,omitempty"`
 	Next  []entry   `json:"next"`
 
-	// Sampled reports that Next omits timeouts between those that it has.
+	// Sampled reports that Next omits timeouts between those in the list.
 	Sampled bool `json:"sampled"`
 }
 

@@ -7,19 +7,19 @@ import (
 	"github.com/hashedwheel/hwt/internal/check"
 )
 
-// Debouncer combines the events of a key into bursts and calls a function per burst
-// instead of per event. A burst begins with an event of a key that has no burst. It ends
+// Debouncer combines the events of a key into bursts and calls a function per burst instead
+// of per event. A burst begins with an event of a key that has no burst. The burst ends
 // when the key has had no event for the wait, or at the age MaxWait.
 //
-// It is for work that is needed after a change, however many changes there are, such
-// as saving a document, or a mail about new messages. Create it with [NewDebouncer]. All
-// methods are safe for concurrent use, including in callbacks.
+// A Debouncer suits work that is needed after a change, however many changes there are,
+// such as saving a document, or a mail about new messages. Create a Debouncer with
+// [NewDebouncer]. All methods are safe for concurrent use, including in callbacks.
 //
-// The callback of a trailing edge runs where the timer runs its tasks. It runs no
-// earlier than the wait after the last event, unless MaxWait ends the burst. An event that
-// comes before the callback begins joins the burst, even if the callback is due. If the
-// timer's executor rejects the callback, it is due again after a second. The callback of a
-// leading edge runs on the goroutine that calls Trigger.
+// The callback of a trailing edge runs where the timer runs its tasks, no earlier than the
+// wait after the last event, unless MaxWait ends the burst. An event that comes before the
+// callback begins joins the burst, even if the callback is due. If the timer's executor
+// rejects the callback, the callback is due again after a second. The callback of a leading
+// edge runs on the goroutine that calls Trigger.
 //
 // A burst takes as much memory as a pair of a [Wheel] and 16 to 24 bytes. Trigger allocates
 // only at the beginning of a burst.
@@ -40,9 +40,9 @@ type burst[V any] struct {
 }
 
 // NewDebouncer returns a Debouncer on timer with the given wait. The wait must be positive. nil
-// options mean the defaults. The timer may have other users; the Debouncer does not stop it.
-// NewDebouncer returns an error if timer or callback is nil, or if wait or an option is outside
-// its range.
+// options mean the defaults. The timer may have other users; the Debouncer does not stop the
+// timer. NewDebouncer returns an error if timer or callback is nil, or if wait or an option is
+// out of range.
 func NewDebouncer[K comparable, V any](timer hwt.Timer, wait time.Duration, callback func(key K, value V), options *DebouncerOptions[K, V]) (*Debouncer[K, V], error) {
 	if err := check.NotNil("keyed", "NewDebouncer", "timer", timer, "an hwt.Timer"); err != nil {
 		return nil, err
@@ -65,8 +65,8 @@ func NewDebouncer[K comparable, V any](timer hwt.Timer, wait time.Duration, call
 // callback before Trigger returns. With a trailing edge, value replaces the value of an
 // earlier event of the burst. Otherwise Trigger discards value.
 //
-// Trigger takes constant time. It returns [ErrClosed], [ErrInvalidKey], or the error of the
-// timer's NewTimeout. On an error nothing has changed.
+// Trigger takes constant time. Trigger returns [ErrClosed], [ErrInvalidKey], or the error
+// of the timer's NewTimeout. On an error nothing has changed.
 func (d *Debouncer[K, V]) Trigger(key K, value V) error {
 	begun, err := d.trigger(key, value)
 	if begun && d.options.Edges&Leading != 0 {
@@ -96,7 +96,8 @@ func (d *Debouncer[K, V]) trigger(key K, value V) (begun bool, err error) {
 	return begun, err
 }
 
-// join adds an event with value to the burst of key. It returns false if the key has no burst.
+// join adds an event with value to the burst of key. join returns false if the key has no
+// burst.
 func (d *Debouncer[K, V]) join(s *stripe[K, burst[V]], h uint32, key K, value V) (joined bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -139,7 +140,7 @@ func (d *Debouncer[K, V]) begin(s *stripe[K, burst[V]], h uint32, p *pair[K, bur
 	return true, nil
 }
 
-// postpone makes the burst of p end after the wait, or at its greatest age. The caller holds
+// postpone makes the burst of p end after the wait, or at the greatest age. The caller holds
 // the lock of the stripe.
 func (d *Debouncer[K, V]) postpone(p *pair[K, burst[V]]) error {
 	left := min(d.wait, d.options.MaxWait-(time.Since(d.start)-p.value.begin))
@@ -152,11 +153,11 @@ func (d *Debouncer[K, V]) postpone(p *pair[K, burst[V]]) error {
 	return p.armAgain(left)
 }
 
-// ending reports whether the event of p is pending, or has fired and its task is on its way,
-// for example in the queue of an executor. A Debouncer leaves such an event alone once the burst
-// has its greatest age. Otherwise a stream of events that is faster than the queue would postpone the call
-// for ever, since the task would always find the event armed again. After retryDelay the task counts
-// as lost: the executor rejected the task, and the timer rejected the retry.
+// ending reports whether the event of p is pending, or has fired and the task is on the way, for
+// example in the queue of an executor. A Debouncer leaves such an event alone once the burst has
+// the greatest age. Otherwise a stream of events that is faster than the queue would postpone the
+// call for ever, since the task would always find the event armed again. After retryDelay the task
+// counts as lost: the executor rejected the task, and the timer rejected the retry.
 func (p *pair[K, V]) ending() bool {
 	return !p.event.IsCancelled() && (!p.event.IsExpired() || time.Since(p.event.Deadline()) < retryDelay)
 }
@@ -169,8 +170,8 @@ func (d *Debouncer[K, V]) end(key K, b burst[V]) {
 }
 
 // quiet is called when the burst of p ends, under the lock of the stripe. With both edges, the call
-// of the trailing edge is followed by a burst without events, so that the next leading edge
-// comes no sooner than the wait after it. quiet reports whether p stays in the table.
+// of the trailing edge is followed by a burst without events, so that the next leading edge comes
+// no sooner than the wait after the call. quiet reports whether p stays in the table.
 func (d *Debouncer[K, V]) quiet(p *pair[K, burst[V]]) bool {
 	if !p.value.pending {
 		return false
@@ -179,27 +180,28 @@ func (d *Debouncer[K, V]) quiet(p *pair[K, burst[V]]) bool {
 	return p.armAgain(d.wait) == nil
 }
 
-// GetAndDelete ends the burst of key without a call of the trailing edge. If there was a
-// call to make, it returns the value and true. To make the call early, make it with this value.
+// GetAndDelete ends the burst of key without a call of the trailing edge. If a call was due
+// later, GetAndDelete returns the value and true. To make the call early, call the callback
+// with this value.
 func (d *Debouncer[K, V]) GetAndDelete(key K) (value V, ok bool) {
 	b, _ := d.wheel.GetAndDelete(key)
 	return b.value, b.pending
 }
 
-// Flush ends all bursts, and calls their trailing edges on up to 8 new goroutines. It returns
-// after the calls. Use it before Close when a program ends. Events of concurrent calls of
+// Flush ends all bursts, and calls the trailing edges on up to 8 new goroutines. Flush returns
+// after the calls. Use Flush before Close when a program ends. Events of concurrent calls of
 // Trigger may begin other bursts. Flush returns [ErrClosed] after Close, and a *[DrainError] if
-// a callback panicked or ended its goroutine; it makes the other calls nevertheless.
+// a callback panicked or ended its goroutine; all other calls are made nevertheless.
 func (d *Debouncer[K, V]) Flush() error {
 	return d.wheel.Drain(func(e Entry[K, burst[V]]) { d.end(e.Key, e.Value) })
 }
 
-// Len returns the number of keys that have a burst. It is approximate while the number
-// changes, and takes time proportional to the number of processors.
+// Len returns the number of keys that have a burst. The number is approximate under
+// concurrent changes. Len takes time proportional to the number of processors.
 func (d *Debouncer[K, V]) Len() int { return d.wheel.Len() }
 
 // Close ends all bursts without a call, and makes later calls of Trigger and Flush return
 // [ErrClosed]. It does not wait for callbacks that are running, and may be called from
-// within one. Calls after the first have no effect. It implements [io.Closer] and always
+// within one. Calls after the first have no effect. Close implements [io.Closer] and always
 // returns nil.
 func (d *Debouncer[K, V]) Close() error { return d.wheel.Close() }

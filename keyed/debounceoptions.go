@@ -12,11 +12,11 @@ import (
 type Edges uint8
 
 const (
-	Leading  Edges = 1 << iota // at the first event, with its value
+	Leading  Edges = 1 << iota // at the first event, with the event's value
 	Trailing                   // at the end of the burst, with the value of the last event
 )
 
-// DebouncerOptions are the settings of a [Debouncer]. The zero value of each field is its
+// DebouncerOptions are the settings of a [Debouncer]. The zero value of each field is the
 // default.
 type DebouncerOptions[K comparable, V any] struct {
 	// Edges selects the calls of a burst: Leading, Trailing, or both. The default, 0, means
@@ -24,9 +24,9 @@ type DebouncerOptions[K comparable, V any] struct {
 	// two calls for a key are at least the wait apart.
 	Edges Edges
 
-	// MaxWait is the greatest age of a burst, at least the wait. A burst that is this old ends
-	// although events keep coming. The default, 0, means no limit. With both Edges and a
-	// MaxWait equal to the wait, a Debouncer limits the rate of the calls and loses no last value.
+	// MaxWait is the greatest age of a burst, at least the wait. A burst of that age ends although
+	// events keep coming. The default, 0, means no limit. With both Edges and a MaxWait equal to
+	// the wait, a Debouncer limits the rate of the calls and loses no last value.
 	MaxWait time.Duration
 
 	// ErrorHandler is called as the ErrorHandler in [Options] is, for calls of the trailing
@@ -42,7 +42,8 @@ type DebouncerOptions[K comparable, V any] struct {
 	Name string
 }
 
-// complete returns the options with the defaults filled in, or an error about them or wait.
+// complete returns the options with the defaults filled in, or an error about an option or
+// wait.
 func (o *DebouncerOptions[K, V]) complete(wait time.Duration) (c DebouncerOptions[K, V], err error) {
 	if o != nil {
 		c = *o

@@ -1,6 +1,6 @@
 // Package keyed schedules values by key. [Wheel.Set] arms a timer for a key,
 // [Wheel.Move] changes its delay, and [Wheel.Delete] cancels it. When the timer
-// expires, the wheel calls a function with the key and its value:
+// expires, the wheel calls a function with the key and the value:
 //
 //	checks, err := keyed.New(timer, func(id int, o Order) { check(id, o) }, nil)
 //	checks.Set(order.ID, order, 30*time.Minute) // placed
@@ -10,17 +10,16 @@
 // [Wheel.GetAndDelete] also returns the value. [Wheel.SetIfAbsent] sets a key only if
 // it is unknown, and [Wheel.SetIfSooner] only if it is unknown or due later.
 // [Wheel.Update] changes a value and keeps its due time. [Wheel.Due] and [Wheel.All]
-// return due times. [Wheel.Drain] removes all pairs, so that a program can save them
-// and set them again when it restarts.
+// return due times. [Wheel.Drain] removes all pairs, so that a program can save the pairs
+// and set them again after a restart.
 //
 // [Debouncer] calls a function once for a burst of events of a key.
 //
-// Use keyed when timeouts belong to things that have an ID, such as sessions,
-// orders or devices. If you already hold the [hwt.Timeout], use an [hwt.Timer]
-// directly; it is cheaper. A plain map of timeouts is also cheaper if keys are mostly
-// moved, as by the heartbeats of a million devices, and you need none of the
-// guarantees below. Among that many keys, memory access dominates. docs/programs.md has
-// numbers.
+// Use keyed when timeouts belong to things that have an ID, such as sessions, orders or
+// devices. If you already hold the [hwt.Timeout], use an [hwt.Timer] directly; which is
+// cheaper. A plain map of timeouts is also cheaper if keys are mostly moved, as by the
+// heartbeats of a million devices, and you need none of the guarantees below. Among that
+// many keys, memory access dominates. docs/programs.md has numbers.
 //
 // The package follows the TimingWheel of go-zero's core/collection and runs on
 // any [hwt.Timer].
@@ -48,19 +47,18 @@
 // # Cost
 //
 // A pending pair of an int64 key and a pointer takes about 92 bytes of heap on a hashed
-// wheel, including its event (see [hwt.Event]), and is one allocation. A zero-size value
+// wheel, including the event (see [hwt.Event]), and is one allocation. A zero-size value
 // takes no memory. On a timer that is not an [hwt.EventTimer], a pair has in addition the
-// timer's timeout and some 100 bytes. Keys are
-// spread over several locks per processor. Each operation, including Get, holds the lock
-// of its key, usually for less than a microsecond. The table grows and shrinks in steps of
-// some hundred pairs, however large it is. Operations on different keys rarely share a
-// lock.
+// timer's timeout and some 100 bytes. Keys are spread over several locks per processor.
+// Each operation, including Get, holds the lock of a key, usually for less than a
+// microsecond. The table grows and shrinks in steps of some hundred pairs, however large
+// the table is. Operations on different keys rarely share a lock.
 //
 // # Differences from go-zero
 //
 // Keys are typed, and every key is valid, including the zero value. A delay is never rounded
 // down: go-zero's MoveTimer runs a callback immediately if the delay is below the wheel's
 // interval. A delay of zero or less is not an error; the pair expires at the next opportunity.
-// Drain waits for its callbacks, and leaves the wheel empty. A callback gets the due time and
+// Drain waits for all callbacks, and leaves the wheel empty. A callback gets the due time and
 // may use the wheel. Close may be called twice.
 package keyed

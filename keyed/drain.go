@@ -9,16 +9,16 @@ import (
 )
 
 // Drain removes all pending pairs and calls f with each, on up to DrainWorkers new
-// goroutines (see [Options]). It returns after the last call. If several Drains run
-// concurrently, each pair goes to one of them. The callback given to New is not called
-// for a drained pair.
+// goroutines (see [Options]). Drain returns after the last call. If several Drains run
+// concurrently, each pair goes to one Drain. The callback given to New is not called for a
+// drained pair.
 //
 // All pairs are removed before the first call of f, so f may use the wheel: a pair that f or
 // another goroutine sets during Drain is pending, and is not drained.
 //
-// It takes time and memory proportional to the number of pending pairs. It
-// returns ErrClosed after Close, and a *[DrainError] if f panicked or ended its
-// goroutine; f is still called for every pair.
+// Drain takes time and memory proportional to the number of pending pairs. Drain returns
+// ErrClosed after Close, and a *[DrainError] if f panicked or ended its goroutine; f is
+// still called for every pair.
 func (w *Wheel[K, V]) Drain(f func(Entry[K, V])) error {
 	if f == nil {
 		return check.Errorf("keyed: Drain: f is nil (expected: a function)")

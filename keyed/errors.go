@@ -23,7 +23,7 @@ var (
 // nevertheless.
 type DrainError struct {
 	Failed  int   // number of callbacks that failed
-	Drained int   // number of pairs drained, including those that failed
+	Drained int   // number of pairs drained, including failed pairs
 	First   error // of the first failed callback: a *[hwt.PanicError] or [hwt.ErrGoexit]
 }
 

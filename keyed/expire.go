@@ -8,11 +8,10 @@ import (
 	"github.com/hashedwheel/hwt/internal/usercode"
 )
 
-// retryDelay is the delay of a pair after the timer's executor has rejected its
-// callback.
+// retryDelay is the delay of a pair after the timer's executor has rejected the callback.
 const retryDelay = time.Second
 
-// Run implements [hwt.TimerTask]: it ends the pair and calls the callback.
+// Run implements [hwt.TimerTask]: Run ends the pair and calls the callback.
 func (t *task[K, V]) Run(timeout hwt.Timeout) error {
 	w := t.wheel()
 	p, err := pairOf[K, V](timeout)
@@ -28,7 +27,7 @@ func (t *task[K, V]) Run(timeout hwt.Timeout) error {
 	return nil
 }
 
-// expire removes p if it is due (K1). The burst of a Debouncer may continue.
+// expire removes a due p (K1). The burst of a Debouncer may continue.
 func (w *Wheel[K, V]) expire(p *pair[K, V]) (value V, ok bool) {
 	w.due(p, func(s *stripe[K, V], at slot) {
 		value, ok = p.value, true
@@ -50,7 +49,7 @@ func (w *Wheel[K, V]) due(p *pair[K, V], f func(s *stripe[K, V], at slot)) {
 	}
 }
 
-// report passes a failure to the ErrorHandler, or logs it.
+// report passes a failure to the ErrorHandler, or logs the failure.
 func (w *Wheel[K, V]) report(key K, value V, err error) {
 	if w.options.ErrorHandler != nil {
 		w.options.ErrorHandler(key, value, err)
@@ -64,9 +63,9 @@ func (w *Wheel[K, V]) report(key K, value V, err error) {
 	w.options.Logger.Error("keyed: callback failed", attrs...)
 }
 
-// Rejected implements [hwt.RejectedTask]: the timer's executor rejected the task. It makes
-// the pair expire again after retryDelay. If that fails, the pair stays in the wheel, and its
-// event is not armed.
+// Rejected implements [hwt.RejectedTask]: the timer's executor rejected the task. The pair
+// expires again after retryDelay. If the event cannot be armed, the pair stays in the wheel
+// without a pending event.
 func (t *task[K, V]) Rejected(timeout hwt.Timeout, cause error) (err error) {
 	w, pending := t.wheel(), false
 	p, err := pairOf[K, V](timeout)
@@ -80,7 +79,7 @@ func (t *task[K, V]) Rejected(timeout hwt.Timeout, cause error) (err error) {
 			err = errors.Join(cause, failed)
 		}
 	})
-	if pending { // it has neither ended nor another timeout
+	if pending { // the pair has neither ended nor another timeout
 		w.report(p.key, value, err)
 	}
 	return nil

@@ -1,7 +1,7 @@
 package keyed
 
-// Get returns the value pending under key. It takes constant time and allocates
-// nothing. After Close it finds no pair.
+// Get returns the value pending under key. Get takes constant time and allocates nothing.
+// After Close, Get finds no pair.
 func (w *Wheel[K, V]) Get(key K) (value V, ok bool) {
 	w.look(key, func(p *pair[K, V]) { value, ok = p.value, true })
 	return value, ok
@@ -13,8 +13,8 @@ func (w *Wheel[K, V]) Has(key K) (ok bool) {
 	return ok
 }
 
-// Len returns the number of pending pairs. It is approximate while the wheel changes.
-// Len takes time proportional to the number of processors.
+// Len returns the number of pending pairs. The number is approximate under concurrent
+// changes. Len takes time proportional to the number of processors.
 func (w *Wheel[K, V]) Len() int {
 	n := int64(0)
 	for i := range w.stripes {
@@ -23,7 +23,7 @@ func (w *Wheel[K, V]) Len() int {
 	return int(n)
 }
 
-// look calls f with the pair of key, if there is one, under the lock of its stripe.
+// look calls f with the pair of key, if there is one, under the lock of the stripe.
 func (w *Wheel[K, V]) look(key K, f func(*pair[K, V])) {
 	if w.usable(key) != nil {
 		return

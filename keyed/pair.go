@@ -11,7 +11,8 @@ import (
 
 // Ground rules
 //
-// The table defines the pending pairs. The event of a pair only triggers a look at it.
+// The table defines the pending pairs. The event of a pair only triggers a look at the
+// pair.
 //
 //	K1. A pair is pending while it is in the table. It ends when it is removed, and the code
 //	    that removes it carries out this end. A pair ends once.
@@ -27,7 +28,7 @@ import (
 //	K5. A pending event belongs to a pair in the table; or the operation that removed the pair,
 //	    or created it in vain, is about to cancel the event.
 //
-// The races and their outcomes:
+// Races and outcomes:
 //
 //	Set with expiry      The lock decides. If Reset fails, the event has fired, and a
 //	                     new pair replaces the old one. The task of the old pair then
@@ -45,7 +46,7 @@ import (
 //	Update with all      A change of the value marks the running Updates of the
 //	                     pair. A pair that ended is no longer in the table.
 
-// pair is a key with its value and its event. On an engine of this module a key costs one
+// pair is a key with a value and an event. On an engine of this module a key costs one
 // allocation, of 64 bytes for an int64 key and a pointer. The order of the fields lets a
 // value of no size take no memory, and lets the event's address be the pair's.
 type pair[K comparable, V any] struct {
@@ -57,10 +58,10 @@ type pair[K comparable, V any] struct {
 // task is the task of all events of a wheel.
 type task[K comparable, V any] Wheel[K, V]
 
-// wheel returns the wheel that has t as its task.
+// wheel returns the wheel that has t as the task.
 func (t *task[K, V]) wheel() *Wheel[K, V] { return (*Wheel[K, V])(t) }
 
-// pairOf returns the pair that a timer has passed to the task of its event.
+// pairOf returns the pair that a timer has passed to the task of the event.
 func pairOf[K comparable, V any](timeout hwt.Timeout) (*pair[K, V], error) {
 	e, ok := timeout.(*hwt.Event)
 	if !ok {
@@ -89,8 +90,8 @@ func initOf(timer hwt.Timer) func(*hwt.Event, hwt.TimerTask) error {
 	return func(e *hwt.Event, task hwt.TimerTask) error { return e.Init(timer, task) }
 }
 
-// awaken arms the event of p if it has fired before p enters the table. The task of the event
-// has not found p there, or will find the event pending.
+// awaken arms the event of p if the event has fired before p enters the table. The task of
+// the event has not found p there, or will find the event pending.
 func (p *pair[K, V]) awaken(delay time.Duration) error {
 	if !p.event.IsExpired() {
 		return nil
@@ -98,7 +99,7 @@ func (p *pair[K, V]) awaken(delay time.Duration) error {
 	return p.armAgain(delay)
 }
 
-// armAgain arms the event of p after it has fired.
+// armAgain arms the event of p after the event has fired.
 func (p *pair[K, V]) armAgain(delay time.Duration) (err error) {
 	usercode.Run(func() { err = p.event.Arm(delay) }, func(failed error) { err = timerFailed(failed) })
 	return err
@@ -106,8 +107,8 @@ func (p *pair[K, V]) armAgain(delay time.Duration) (err error) {
 
 func timerFailed(err error) error { return fmt.Errorf("keyed: NewTimeout of the timer: %w", err) }
 
-// take returns the value of the removed pair p, and clears it in p. The timer may keep a
-// cancelled event, and thereby p, until its next tick.
+// take returns the value of the removed pair p, and clears the value in p. The timer may
+// keep a cancelled event, and thereby p, until its next tick.
 func (p *pair[K, V]) take() (value V) {
 	value, p.value = p.value, value
 	return value

@@ -3,11 +3,11 @@ package keyed
 // minSlots is the least number of slots of a segment that has had a pair.
 const minSlots = 8
 
-// segment is a part of a stripe: a hash table with linear probing for some hundred
-// pairs. The home of a pair is at the share of the slots that its hash is of 2^32. At most
-// 17 of 20 slots are used. Guarded by the stripe's mu.
+// segment is a part of a stripe: a hash table with linear probing for some hundred pairs.
+// The home of a pair is slot hash × slots / 2^32. At most 17 of 20 slots are used. Guarded
+// by the stripe's mu.
 type segment[K comparable, V any] struct {
-	hashes []uint32      // per slot: 0 if it is empty
+	hashes []uint32      // per slot: 0 if empty
 	pairs  []*pair[K, V] // per slot
 	n      int           // number of pairs
 }
@@ -47,7 +47,7 @@ func (s *segment[K, V]) find(h uint32, key K) (slot int, ok bool) {
 	return i, false
 }
 
-// add adds p. h is the hash of its key; the key must not have a pair.
+// add adds p. h is the hash of the key, which must not have a pair.
 func (s *segment[K, V]) add(h uint32, p *pair[K, V]) {
 	if s.n++; 20*s.n > 17*len(s.hashes) {
 		s.resize()
@@ -55,7 +55,7 @@ func (s *segment[K, V]) add(h uint32, p *pair[K, V]) {
 	s.put(h, p)
 }
 
-// put puts p into the first empty slot from its home on.
+// put puts p into the first empty slot from the home of p on.
 func (s *segment[K, V]) put(h uint32, p *pair[K, V]) {
 	i := s.home(h)
 	for s.hashes[i] != 0 {
@@ -64,8 +64,8 @@ func (s *segment[K, V]) put(h uint32, p *pair[K, V]) {
 	s.hashes[i], s.pairs[i] = h, p
 }
 
-// remove removes the pair in slot i. Later pairs move into the gap, unless it precedes
-// their home.
+// remove removes the pair in slot i. Later pairs move into the gap, unless the gap precedes
+// the home.
 func (s *segment[K, V]) remove(i int) {
 	for j := s.after(i); s.hashes[j] != 0; j = s.after(j) {
 		if home := s.home(s.hashes[j]); (j-home+len(s.hashes))%len(s.hashes) >= (j-i+len(s.hashes))%len(s.hashes) {
@@ -79,7 +79,7 @@ func (s *segment[K, V]) remove(i int) {
 	}
 }
 
-// resize gives the segment slots for half more than its pairs.
+// resize gives the segment slots for half more than the present pairs.
 func (s *segment[K, V]) resize() {
 	old := *s
 	*s = newSegment[K, V](max(s.n, 1))

@@ -12,10 +12,9 @@ import (
 // A pair with a delay of zero or less expires at the next opportunity. To spread pairs that are
 // set together, pass [hwt.Jitter] of the delay.
 //
-// Set takes constant time. For an unknown key it makes one allocation, or some more if the
-// timer is not an [hwt.EventTimer]. For a known key it resets the
-// timeout. While several goroutines set the same unknown key, each takes a place in the
-// timer's pending limit.
+// Set takes constant time. For an unknown key Set makes one allocation, or some more if the
+// timer is not an [hwt.EventTimer]. For a known key, Set resets the timeout. While several
+// goroutines set the same unknown key, each takes a place in the timer's pending limit.
 //
 // Set returns ErrClosed, ErrInvalidKey, or the error of the timer's NewTimeout. On an
 // error nothing has changed.
@@ -24,26 +23,24 @@ func (w *Wheel[K, V]) Set(key K, value V, delay time.Duration) error {
 	return err
 }
 
-// SetIfAbsent is Set for an unknown key. If key is known, it changes nothing and
+// SetIfAbsent is Set for an unknown key. If key is known, SetIfAbsent changes nothing and
 // returns false.
 func (w *Wheel[K, V]) SetIfAbsent(key K, value V, delay time.Duration) (set bool, err error) {
 	return w.set(key, &value, delay, ifAbsent)
 }
 
-// SetIfSooner is Set for a key that is unknown, or whose pair is due later than
-// delay from now. Otherwise it changes nothing and returns false. It does not change a
-// pair whose timeout has expired.
+// SetIfSooner is Set for a key that is unknown, or has a pair due later than delay from
+// now. Otherwise SetIfSooner changes nothing and returns false. A pair with an expired
+// timeout stays unchanged.
 func (w *Wheel[K, V]) SetIfSooner(key K, value V, delay time.Duration) (set bool, err error) {
 	return w.set(key, &value, delay, ifSooner)
 }
 
-// Move makes the pair of key expire delay from now, with the meaning that delay
-// has in Set. It reports whether there was a pair; an unknown key is not an
-// error.
+// Move makes the pair of key expire delay from now, with the delay's meaning as in Set.
+// Move reports whether there was a pair; an unknown key is not an error.
 //
-// It takes constant time and allocates nothing, except if the pair's timeout has
-// expired and its callback has not begun: the pair then gets a new timeout, at the cost
-// of a Set.
+// Move takes constant time and allocates nothing, except if the pair's timeout has expired
+// and the callback has not begun: the pair then gets a new timeout, at the cost of a Set.
 //
 // Move returns ErrClosed, ErrInvalidKey, or the error of the timer's NewTimeout. On an
 // error nothing has changed.
@@ -81,7 +78,7 @@ func isLater(e *hwt.Event, delay time.Duration) bool {
 	return due.IsZero() && delay < math.MaxInt64 || time.Until(due) > max(delay, 0)
 }
 
-// set sets the delay of key if c holds, and the value unless value is nil. It reports
+// set sets the delay of key if c holds, and the value unless value is nil. set reports
 // whether c held.
 func (w *Wheel[K, V]) set(key K, value *V, delay time.Duration, c condition) (ok bool, err error) {
 	if err := w.usable(key); err != nil {
@@ -133,8 +130,8 @@ func (w *Wheel[K, V]) reset(s *stripe[K, V], old *pair[K, V], value *V, delay ti
 	return true, true, nil // Linearization point for a known key.
 }
 
-// add puts p into the table, unless c does not hold, or the table has a pair of the key by now
-// and its event can be reset.
+// add puts p into the table, unless c does not hold, or the table now has a pair of the key
+// with an event that can be reset.
 func (w *Wheel[K, V]) add(s *stripe[K, V], h uint32, p *pair[K, V], value *V, delay time.Duration, c condition) (ok, added bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -151,7 +148,7 @@ func (w *Wheel[K, V]) add(s *stripe[K, V], h uint32, p *pair[K, V], value *V, de
 	} else {
 		p.value = old.value
 	}
-	if old != nil { // its event has fired
+	if old != nil { // the event of old has fired
 		s.remove(at)
 		old.take()
 	}
@@ -159,11 +156,11 @@ func (w *Wheel[K, V]) add(s *stripe[K, V], h uint32, p *pair[K, V], value *V, de
 	return true, true, nil
 }
 
-// Delete deletes the pair of key. The callback of the pair does not run. It reports whether
-// there was a pair. It takes constant time and allocates nothing.
+// Delete deletes the pair of key. The callback of the pair does not run. Delete reports
+// whether there was a pair. Delete takes constant time and allocates nothing.
 //
-// After Close it returns false: Close has cancelled every pair, so the callback does not run
-// in this case either, and an error would tell the caller nothing to act on.
+// After Close, Delete returns false: Close has cancelled every pair, so the callback does
+// not run, and the caller has nothing to do about an error.
 func (w *Wheel[K, V]) Delete(key K) (deleted bool) {
 	_, deleted = w.GetAndDelete(key)
 	return deleted
@@ -178,12 +175,12 @@ func (w *Wheel[K, V]) GetAndDelete(key K) (value V, ok bool) {
 	if p == nil {
 		return value, false
 	}
-	p.event.Cancel() // false if it has expired: its task will find nothing
+	p.event.Cancel() // false if the event has expired: the task will find nothing
 	return p.take(), true
 }
 
-// remove removes the pair of key from the table. It returns the pair, or nil if the key has no
-// pair.
+// remove removes the pair of key from the table. remove returns the pair, or nil if the key
+// has no pair.
 func (w *Wheel[K, V]) remove(key K) *pair[K, V] {
 	s, h := w.stripe(key)
 	s.mu.Lock()

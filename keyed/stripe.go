@@ -13,11 +13,11 @@ import (
 // A segment then has up to twice as many, since one segment is split at a time.
 const segmentPairs = 256
 
-// stripe is a part of the table, with a lock. Its pairs are in segments, and their number
-// follows the number of pairs, by linear hashing: a stripe grows when one segment is split in
-// two, and shrinks when the last two are merged. An operation moves only the pairs of a segment
-// or two, however large the table is. The segment of a pair depends on the low bits of its
-// hash, and its home there on the high bits.
+// stripe is a part of the table, with a lock. The pairs are in segments, and the number of
+// segments follows the number of pairs, by linear hashing: a stripe grows by the split of one
+// segment, and shrinks by the merge of the last two. An operation moves only the pairs of a
+// segment or two, however large the table is. The segment of a pair depends on the low bits of
+// the hash, and the home in the segment on the high bits.
 type stripe[K comparable, V any] struct {
 	mu       sync.Mutex
 	segments []segment[K, V] // at least one. Guarded by mu.
@@ -25,7 +25,7 @@ type stripe[K comparable, V any] struct {
 	updates  *update[K, V]   // running Updates. Guarded by mu.
 }
 
-// slot is the place of a pair. It is valid until the stripe changes.
+// slot is the place of a pair. A slot is valid until the stripe changes.
 type slot struct{ segment, i int }
 
 // newStripes returns empty stripes for the number of processors.
@@ -38,17 +38,17 @@ func newStripes[K comparable, V any]() []stripe[K, V] {
 }
 
 // order returns the place of hash h in the order in which All yields pairs. A segment has
-// the pairs of an interval, and a split segment has the pairs of the first half of it. The
-// first bit of a hash is always set, and tells no pairs apart.
+// the pairs of an interval, and a split segment has the pairs of the first half of the
+// interval. The first bit of a hash is always set, and tells no pairs apart.
 func order(h uint32) uint32 { return bits.Reverse32(h) }
 
 // segmentOf returns the number of the segment for hash h, and the number of bits of h that
-// tell it from other segments.
+// tell the segment from others.
 func (s *stripe[K, V]) segmentOf(h uint32) (i, width int) {
 	width = bits.Len(uint(len(s.segments) - 1))
 	half := 1 << width >> 1
 	i = int(h>>1) & (1<<width - 1)
-	if first := i &^ half; first+half >= len(s.segments) { // it has not been split yet
+	if first := i &^ half; first+half >= len(s.segments) { // the segment has not been split yet
 		return first, width - 1
 	}
 	return i, width
@@ -70,7 +70,7 @@ func (s *stripe[K, V]) find(h uint32, key K) (p *pair[K, V], at slot) {
 	return in.pairs[i], at
 }
 
-// add adds p. h is the hash of its key; the key must not have a pair. The caller holds mu.
+// add adds p. h is the hash of the key, which must not have a pair. The caller holds mu.
 func (s *stripe[K, V]) add(h uint32, p *pair[K, V]) {
 	if s.n.Add(1) > int64(segmentPairs*len(s.segments)) {
 		s.split()
@@ -87,7 +87,7 @@ func (s *stripe[K, V]) remove(at slot) {
 	}
 }
 
-// split adds a segment, for half of the pairs of its parent.
+// split adds a segment, for half of the pairs of the parent.
 func (s *stripe[K, V]) split() {
 	last := len(s.segments)
 	from := parent(last)
@@ -97,7 +97,7 @@ func (s *stripe[K, V]) split() {
 	s.addAll(old)
 }
 
-// merge removes the last segment and adds its pairs to its parent.
+// merge removes the last segment and adds the pairs to the parent.
 func (s *stripe[K, V]) merge(last int) {
 	old := s.segments[last]
 	s.segments[last] = segment[K, V]{}

@@ -7,12 +7,12 @@ type update[K comparable, V any] struct {
 	next  *update[K, V] // in the list of the stripe. Guarded by the stripe's mu.
 }
 
-// Update replaces the value of key by the result of f for it, and keeps its due
-// time. It reports whether there was a pair. After Close it finds no pair.
+// Update replaces the value of key by the result of f, and keeps the due time. Update
+// reports whether there was a pair. After Close, Update finds no pair.
 //
-// f runs without locks and may use the wheel. If the pair changes while f runs,
-// Update calls f again with the new value, or returns false if there is no pair any
-// more. It takes constant time and one allocation per call of f.
+// f runs without locks and may use the wheel. If the pair changes while f runs, Update
+// calls f again with the new value, or returns false if there is no pair any more. Update
+// takes constant time and one allocation per call of f.
 func (w *Wheel[K, V]) Update(key K, f func(value V) V) (updated bool) {
 	if w.usable(key) != nil {
 		return false

@@ -10,7 +10,7 @@ import (
 	"github.com/hashedwheel/hwt/internal/check"
 )
 
-// Wheel holds pairs of key and value until they expire. Create it with [New]. All
+// Wheel holds pairs of key and value until they expire. Create a Wheel with [New]. All
 // methods are safe for concurrent use, including in callbacks.
 type Wheel[K comparable, V any] struct {
 	timer                     hwt.Timer                             // Immutable after New.
@@ -25,18 +25,17 @@ type Wheel[K comparable, V any] struct {
 	fired, drained, cancelled atomic.Int64                          // Atomic: written where pairs end, read by Stats.
 }
 
-// New returns an empty wheel on timer. The wheel calls callback with each pair
-// that expires, where the timer runs its tasks. Without an executor, that is the
-// worker of a timing wheel, and callback should return quickly. Several wheels may
-// share a timer, and closing a wheel does not stop its timer. Nil
-// options mean the defaults.
+// New returns an empty wheel on timer. The wheel calls callback with each pair that
+// expires, where the timer runs its tasks. Without an executor, callback runs on the worker
+// of a timing wheel and should return quickly. Several wheels may share a timer, and
+// closing a wheel does not stop the timer. Nil options mean the defaults.
 //
-// If the timer's executor rejects a callback, the pair expires again after
-// a second; see ErrorHandler in [Options]. Pairs that are pending when the timer is
-// stopped stay in the wheel until they are removed or drained.
+// If the timer's executor rejects a callback, the pair expires again after a second; see
+// ErrorHandler in [Options]. Pairs that are pending when the timer is stopped stay in the
+// wheel until removed or drained.
 //
-// New returns an error if timer is nil, including a nil pointer as a timer, if
-// callback is nil, or if an option is outside its range.
+// New returns an error if timer is nil, including a nil pointer as a timer, if callback is
+// nil, or if an option is out of range.
 func New[K comparable, V any](timer hwt.Timer, callback func(key K, value V), options *Options[K, V]) (*Wheel[K, V], error) {
 	if err := check.NotNil("keyed", "New", "timer", timer, "an hwt.Timer"); err != nil {
 		return nil, err
@@ -60,7 +59,8 @@ func New[K comparable, V any](timer hwt.Timer, callback func(key K, value V), op
 	return w, nil
 }
 
-// stripe returns the stripe of a usable key, and the hash of the key there. It is not 0.
+// stripe returns the stripe of a usable key, and the hash of the key there. The hash is not
+// 0.
 func (w *Wheel[K, V]) stripe(key K) (s *stripe[K, V], h uint32) {
 	hash := maphash.Comparable(w.seed, key)
 	return &w.stripes[hash>>cacheline.Shift(len(w.stripes))], uint32(hash) | 1
@@ -82,8 +82,8 @@ func (w *Wheel[K, V]) usable(key K) error {
 // ErrClosed, or find no pair if they return no error. Close takes time proportional to the
 // number of pending pairs. Calls after the first have no effect.
 //
-// Close does not wait for callbacks that are running, and may be called from
-// within one. It does not stop the timer. It implements [io.Closer] and always returns
+// Close does not wait for callbacks that are running, and may be called from within a
+// callback. Close does not stop the timer. Close implements [io.Closer] and always returns
 // nil.
 func (w *Wheel[K, V]) Close() error {
 	if !w.closed.CompareAndSwap(false, true) { // Linearization point of Close.
@@ -96,13 +96,13 @@ func (w *Wheel[K, V]) Close() error {
 	return nil
 }
 
-// sweep removes every pending pair and calls f with it.
+// sweep removes every pending pair and calls f with the pair.
 func (w *Wheel[K, V]) sweep(f func(*pair[K, V])) {
 	for i := range w.stripes {
 		for _, segment := range w.stripes[i].removeAll() {
 			for _, p := range segment.pairs {
 				if p != nil {
-					p.event.Cancel() // false if it has expired: its task will find nothing
+					p.event.Cancel() // false if the event has expired: the task will find nothing
 					f(p)
 				}
 			}
@@ -110,11 +110,11 @@ func (w *Wheel[K, V]) sweep(f func(*pair[K, V])) {
 	}
 }
 
-// String returns the name of the wheel, its number of pending pairs, and the timer or, if that has no String
-// method, its type.
+// String returns the name of the wheel, the number of pending pairs, and the timer or, without a
+// String method, the timer's type.
 func (w *Wheel[K, V]) String() string {
 	timer, ok := w.timer.(fmt.Stringer)
-	if !ok { // fmt would read the fields of a wrapper while it is in use
+	if !ok { // fmt would read the fields of a wrapper in use
 		return fmt.Sprintf("keyed.Wheel(%s, %d pending on %T)", w.options.Name, w.Len(), w.timer)
 	}
 	return fmt.Sprintf("keyed.Wheel(%s, %d pending on %v)", w.options.Name, w.Len(), timer)

@@ -10,17 +10,17 @@ import (
 	"sync/atomic"
 )
 
-// Detector tracks resources of one type and reports those that were
-// garbage-collected before they were released. One detector serves a whole
-// process. All methods are safe for concurrent use and never block.
+// Detector tracks resources of one type and reports those that were garbage-collected
+// without a release. One detector serves a whole process. All methods are safe for
+// concurrent use and never block.
 //
-// It is a port of Netty's ResourceLeakDetector.
+// Detector is a port of Netty's ResourceLeakDetector.
 type Detector[T any] struct {
 	core core
 }
 
-// core is the part of a detector that is independent of the resource type.
-// Trackers refer to it.
+// core is the part of a detector that is independent of the resource type. Trackers refer
+// to a core.
 type core struct {
 	resourceType string  // Immutable after NewDetector.
 	options      Options // Immutable after NewDetector.
@@ -32,11 +32,11 @@ type core struct {
 	reported map[uint64]struct{} // hashes of the delivered reports. Guarded by mu.
 }
 
-// NewDetector returns a detector. Reports call its resources resourceType, for
-// example "pool.Conn". Nil options mean the defaults.
+// NewDetector returns a detector. Reports call the resources resourceType, for example
+// "pool.Conn". Nil options mean the defaults.
 //
-// NewDetector returns no error, so that a detector can be a package-level
-// variable. It panics if an option is out of range.
+// NewDetector returns no error, so that a detector can be a package-level variable.
+// NewDetector panics if an option is out of range.
 func NewDetector[T any](resourceType string, options *Options) *Detector[T] {
 	d := &Detector[T]{core: core{resourceType: resourceType}}
 	if options != nil {
@@ -48,13 +48,13 @@ func NewDetector[T any](resourceType string, options *Options) *Detector[T] {
 	return d
 }
 
-// Track starts watching resource if the level and the sampling choose it, and returns its
-// Tracker. The Tracker does not refer to the resource. It returns nil if the resource is nil or
-// was not chosen.
+// Track starts watching resource if the level and the sampling choose the resource, and returns
+// a Tracker. The Tracker does not refer to the resource. Track returns nil if the resource is
+// nil or was not chosen.
 //
-// Go must have allocated the resource. Its type should be larger than 16 bytes or
-// contain a pointer: the runtime may batch smaller values and collect them late or
-// never. A package-level variable never leaks.
+// Go must have allocated the resource. The type should be larger than 16 bytes or contain a
+// pointer: the runtime may batch smaller values and collect them late or never. A
+// package-level variable never leaks.
 //
 // A resource that is not chosen costs a random number and no allocation. A chosen
 // resource costs a captured stack, a cleanup, and a few allocations.

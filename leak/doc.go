@@ -1,9 +1,9 @@
-// Package leak finds resources that are garbage-collected without being released.
-// Its reports name the place that created the resource and its last accesses. It is
-// a port of Netty's ResourceLeakDetector.
+// Package leak finds resources that are garbage-collected without being released. A report
+// names the place that created the resource, and the last accesses. The package is a port
+// of Netty's ResourceLeakDetector.
 //
-// Use it in a package that requires its users to call a Close or Stop. Create one [Detector]
-// per resource type, track each resource when it is created, and close its [Tracker] when it is
+// Use leak in a package whose users must call a Close or Stop. Create one [Detector] per
+// resource type, track each new resource, and close the [Tracker] when the resource is
 // released:
 //
 //	var leaks = leak.NewDetector[Conn]("pool.Conn", nil)
@@ -29,15 +29,15 @@
 //	Created at:
 //		...
 //
-// Netty reports a leak when another resource is tracked later. This package reports
-// it as soon as the collector finds the resource unreachable, by
+// Netty reports a leak when another resource is tracked later. This package reports the
+// leak as soon as the collector finds the resource unreachable, by
 // [runtime.AddCleanup].
 //
 // # Tests
 //
-// The collector may not run before a program ends. A [Scope] needs no collection:
-// it counts the open resources. A test that begins with [NewTestScope] fails if it
-// leaves a resource open:
+// The collector may not run before a program ends. A [Scope] counts the open resources and
+// needs no collection. A test that begins with [NewTestScope] fails if a resource stays
+// open:
 //
 //	func TestPool(t *testing.T) {
 //		leak.NewTestScope(t)
@@ -45,8 +45,8 @@
 //
 // # Levels
 //
-// The process-wide [Level] selects the tracked resources. Its first use reads it
-// from the environment, and [SetLevel] changes it:
+// The process-wide [Level] selects the tracked resources. The first use reads the level
+// from the environment, and [SetLevel] changes the level:
 //
 //	HWT_LEAK_DETECTION_LEVEL              disabled, simple, advanced, paranoid, or 0 to 3 (default simple)
 //	HWT_LEAK_DETECTION_TARGET_RECORDS     access records kept per resource, 1 to 1024 (default 4)
@@ -56,19 +56,19 @@
 //
 // # Cost
 //
-// At [LevelDisabled], Track takes two atomic loads and allocates nothing. At the
-// other levels, a resource that is not chosen costs one random number. Its Tracker
-// is nil; methods of a nil Tracker do nothing. A chosen resource costs a captured
-// stack, a cleanup, and a few hundred bytes. A detector has no goroutine, timer, or
-// channel.
+// At [LevelDisabled], Track takes two atomic loads and allocates nothing. At the other
+// levels, a resource that is not chosen costs one random number. The Tracker is then nil;
+// methods of a nil Tracker do nothing. A chosen resource costs a captured stack, a cleanup,
+// and a few hundred bytes. A detector has no goroutine, timer, or channel.
 //
 // # Owner requirements
 //
-// Values that outlive the resource must not refer to it; this includes the listener of
-// a package-level detector. A hint may refer to it, because Record turns the hint into
-// text. The resource must stay reachable until its Tracker is closed; otherwise the
-// collector may report it first. [Tracker.CloseFor] keeps it reachable.
+// Values that outlive the resource must not refer to the resource, and neither must the
+// listener of a package-level detector. A hint may refer to the resource, because Record
+// turns hints into text. The resource must stay reachable until the Tracker is closed;
+// otherwise the collector may report a leak first. [Tracker.CloseFor] keeps the resource
+// reachable.
 //
-// To release memory or files when a resource leaks, attach a separate cleanup to it. A detector
-// tracks only some of the resources, and at LevelDisabled no resource.
+// To release memory or files when a resource leaks, attach a separate cleanup to the resource.
+// A detector tracks only some of the resources, and at LevelDisabled no resource.
 package leak

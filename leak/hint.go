@@ -5,11 +5,11 @@ import (
 	"reflect"
 )
 
-// textOf turns a hint into text. It returns even if a method of the hint panics, but
+// textOf turns a hint into text. textOf returns even if a method of the hint panics, but
 // not if a method ends the goroutine.
 func textOf(hint any) (text string) {
 	defer func() {
-		if recover() != nil { // fmt catches a panic, but not a second one while it formats the first
+		if recover() != nil { // fmt catches a panic, but not a second one while formatting the first
 			text = fmt.Sprintf("%T that panicked", hint)
 		}
 	}()

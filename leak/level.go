@@ -13,7 +13,7 @@ import (
 )
 
 // Level selects the tracked resources and the recorded details of a process. The values and
-// their order are the same as in Netty's ResourceLeakDetector.Level.
+// the order are the same as in Netty's ResourceLeakDetector.Level.
 type Level int32
 
 // The levels, from the cheapest to the most thorough.
@@ -21,15 +21,15 @@ const (
 	// LevelDisabled tracks nothing. A [Scope] still counts.
 	LevelDisabled Level = iota
 
-	// LevelSimple tracks a sample of the resources, by default one in 128, and records
-	// their creation and hints. It is the default level.
+	// LevelSimple tracks a sample of the resources, by default one in 128, with creation
+	// and hints. LevelSimple is the default.
 	LevelSimple
 
 	// LevelAdvanced also records the place of each access: every Record captures a
 	// stack.
 	LevelAdvanced
 
-	// LevelParanoid is LevelAdvanced for every resource. It is meant for tests.
+	// LevelParanoid is LevelAdvanced for every resource. LevelParanoid is meant for tests.
 	LevelParanoid
 )
 
@@ -46,10 +46,9 @@ func (l Level) String() string {
 
 func (l Level) valid() bool { return LevelDisabled <= l && l <= LevelParanoid }
 
-// parseLevel returns the level with the given name, in any case, or with the given
-// number from 0 to 3. It ignores space around the text. For any other text it
-// returns LevelSimple, as Netty does, and an error that names the text and the
-// valid values.
+// parseLevel returns the level with the given name, in any case, or with the given number
+// from 0 to 3. Space around the text is ignored. For any other text, parseLevel returns
+// LevelSimple, as Netty does, and an error that names the text and the valid values.
 func parseLevel(text string) (Level, error) {
 	trimmed := strings.TrimSpace(text)
 	for l := LevelDisabled; l <= LevelParanoid; l++ {
@@ -60,16 +59,16 @@ func parseLevel(text string) (Level, error) {
 	return LevelSimple, check.Errorf("leak: unknown level %q (expected: %s, or 0 to %d)", text, levelNames, LevelParanoid)
 }
 
-// Ground rules: a reader that finds the level unset sets it from the environment
-// by one compare-and-swap, so a concurrent SetLevel wins. Once set it stays set. The
-// goroutine that sets it reports the environment's invalid variables.
+// Ground rules: a reader that finds the level unset takes the environment's by one
+// compare-and-swap, so a concurrent SetLevel wins. A set level stays set. The goroutine
+// that sets it reports the environment's invalid variables.
 
 // level is the process's level plus one. Zero means that the environment has not
 // been read. Atomic: written by firstLevel once and by SetLevel, read by every
 // Track.
 var level atomic.Int32
 
-// currentLevel returns the process's level. It costs one atomic load.
+// currentLevel returns the process's level. currentLevel costs one atomic load.
 func currentLevel() Level {
 	if l := level.Load(); l != 0 {
 		return Level(l - 1)

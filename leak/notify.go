@@ -9,13 +9,12 @@ import (
 )
 
 // Ground rules: leaked runs on goroutines of the runtime, outside all bubbles, and concurrently
-// with itself. It waits only for mu. mu is held for a map access and never while user code
-// runs. No panic may leave it, because that would end the process.
+// with itself. leaked waits only for mu. mu is held for a map access and never while user code
+// runs. A panic must not leave leaked, or the process would end.
 
 var seed = maphash.MakeSeed()
 
-// leaked counts a leak, and delivers its report unless the same text was delivered
-// before.
+// leaked counts a leak, and delivers the report unless the same text was delivered before.
 func (c *core) leaked(r Report) {
 	c.leaks.Add(1)
 	text := r.String()
@@ -41,7 +40,7 @@ func (c *core) isNew(text string) bool {
 	return true
 }
 
-// deliver passes r to the listener. It logs r if the listener is nil or fails.
+// deliver passes r to the listener. deliver logs r if the listener is nil or fails.
 func (c *core) deliver(r Report) {
 	if c.options.Listener == nil {
 		c.log(r.String())
@@ -53,8 +52,8 @@ func (c *core) deliver(r Report) {
 	})
 }
 
-// log writes to the log. It discards a panic of the log's handler, because there is
-// no other place to report it.
+// log writes to the log. log discards a panic of the log's handler: no other place could
+// report the panic.
 func (c *core) log(message string, args ...any) {
 	defer func() { _ = recover() }()
 	logger := c.options.Logger

@@ -22,10 +22,10 @@ type trail struct {
 	newest atomic.Pointer[record] // Atomic: written by add and clear, read by reports.
 }
 
-// record is one access. All fields are immutable once it is in a trail.
+// record is one access. All fields are immutable once the record is in a trail.
 type record struct {
 	older     *record
-	kept      int       // number of records in the list from this one on
+	kept      int       // number of records in the list from this record on
 	discarded int       // number of records discarded so far
 	hint      string    // may be empty
 	stack     []uintptr // nil below LevelAdvanced
@@ -43,7 +43,7 @@ func (tr *trail) add(r *record, target int) {
 	}
 }
 
-// follow makes r the successor of newest, or its replacement.
+// follow makes r the successor of newest, or the replacement of newest.
 func (r *record) follow(newest *record, replace bool) {
 	r.older, r.discarded = newest, 0
 	if newest != nil {

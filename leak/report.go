@@ -9,12 +9,12 @@ import (
 	"strings"
 )
 
-// Report describes a resource that was not released. It refers neither to the
+// Report describes a resource that was not released. A Report refers neither to the
 // resource nor to the detector.
 type Report struct {
 	Type          string // resource type, as passed to NewDetector
 	ReleaseMethod string // method that was not called
-	Scope         string // scope that found the resource open; "" if the collector found it
+	Scope         string // scope that found the resource open; "" if the collector found the leak
 
 	Created Stack    // place of the call of Track
 	Records []Record // recent accesses, newest first
@@ -29,7 +29,7 @@ type Record struct {
 	Stack Stack  // place of the access; nil below LevelAdvanced
 }
 
-// String returns the record as text: its hint, then its stack.
+// String returns the record as text: the hint, then the stack.
 func (r Record) String() string {
 	if r.Hint == "" {
 		return r.Stack.String()

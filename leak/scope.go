@@ -11,19 +11,19 @@ import (
 	"sync"
 )
 
-// Scope counts the open resources and reports them at its end. It needs no garbage
-// collection, so it is exact. It is meant for tests:
+// Scope counts the open resources and reports them at the end. A Scope needs no garbage
+// collection, so the count is exact. A Scope is meant for tests:
 //
 //	func TestPool(t *testing.T) {
 //		leak.NewTestScope(t)
 //		...
 //
-// A Scope counts the resources passed to Track, sampled or not, at every level. It counts the
-// resources of detectors with this [Options].Scope and, between Watch and Check, the resources
-// of all detectors. It keeps no resource alive. All methods are safe for concurrent use.
+// A Scope counts the resources passed to Track, sampled or not, at every level. The detectors
+// counted are those with the Scope in [Options] and, between Watch and Check, all detectors. A
+// Scope keeps no resource alive. All methods are safe for concurrent use.
 //
-// The zero value is an empty scope without a name. It follows the LeakPresenceDetector of
-// Netty 4.2.
+// The zero value is an empty scope without a name. Scope follows the LeakPresenceDetector
+// of Netty 4.2.
 type Scope struct {
 	name string // Immutable after NewScope.
 
@@ -41,14 +41,14 @@ type TestingT interface {
 	Cleanup(f func())
 }
 
-// NewScope returns an empty scope. Failures contain its name.
+// NewScope returns an empty scope. Failures contain the name.
 func NewScope(name string) *Scope {
 	return &Scope{name: name}
 }
 
-// NewTestScope returns a scope, named after the test, that counts the resources of
-// all detectors until the test ends. The test then fails if a resource is still
-// open. Call NewTestScope at the beginning of the test: it registers the check with
+// NewTestScope returns a scope, named after the test, that counts the resources of all
+// detectors until the test ends. The test then fails if a resource is still open. Call
+// NewTestScope at the beginning of the test: NewTestScope registers the check with
 // t.Cleanup, so the check runs after all deferred calls and all cleanups that are
 // registered later.
 //
@@ -137,7 +137,7 @@ func (s *Scope) end() {
 	unwatch(s)
 }
 
-// join returns the distinct texts of reports, with their counts.
+// join returns the distinct texts of reports, with counts.
 func join(reports []Report) string {
 	var texts []string
 	counts := make(map[string]int)

@@ -28,7 +28,7 @@ const (
 	maxSamplingInterval = 1 << 30
 )
 
-// envSettings are the settings of the environment, or their defaults.
+// envSettings are the settings of the environment, or the defaults.
 type envSettings struct {
 	level            Level
 	targetRecords    int // 1 to maxTargetRecords
@@ -76,8 +76,8 @@ func (s *envSettings) unusable(name, value, allowed, byDefault string) {
 	s.invalid = append(s.invalid, []any{"variable", name, "value", value, "allowed", allowed, "default", byDefault})
 }
 
-// warn logs the invalid variables. It is called after environment has returned, because
-// a log handler may track resources. It discards a panic of the handler.
+// warn logs the invalid variables. warn is called after environment has returned, because a
+// log handler may track resources. warn discards a panic of the handler.
 func (s *envSettings) warn(log *slog.Logger) {
 	defer func() { _ = recover() }()
 	for _, attrs := range s.invalid {

@@ -14,7 +14,7 @@ const maxDepth = 64
 // frames of the runtime.
 type Stack []runtime.Frame
 
-// String returns two lines per frame: the function, and its file and line.
+// String returns two lines per frame: the function, then the file and line.
 func (s Stack) String() string {
 	var b strings.Builder
 	for _, frame := range s {
@@ -23,8 +23,8 @@ func (s Stack) String() string {
 	return b.String()
 }
 
-// capture returns the calling goroutine's stack without capture and its skip
-// callers. It only walks the stack; resolve names the frames.
+// capture returns the calling goroutine's stack without capture and its skip callers.
+// capture only walks the stack; resolve names the frames.
 func capture(skip int) []uintptr {
 	var pcs [maxDepth]uintptr
 	n := runtime.Callers(skip+2, pcs[:])

@@ -10,8 +10,8 @@ import (
 
 // Ground rules of a Tracker.
 //
-// The owner of the resource calls Record and Close from any goroutine. The runtime
-// calls collected once, on its goroutine, after the resource became unreachable. A
+// The owner of the resource calls Record and Close from any goroutine. The runtime calls
+// collected once, on a goroutine of the runtime, after the resource became unreachable. A
 // Scope reads the fields of a report.
 //
 //  1. A Tracker never refers to its resource. The runtime keeps the Tracker for the
@@ -21,13 +21,13 @@ import (
 //     true at most once.
 //  3. A Record that races with the end may or may not be kept. It is never read.
 //
-// One race remains: if the owner discards its last reference to the resource before
-// it calls Close, collected may come first, and its report is correct. CloseFor
-// keeps the resource reachable until Close returns.
+// One race remains: if the owner discards the last reference to the resource before the
+// call of Close, collected may come first, and the report is correct. CloseFor keeps the
+// resource reachable until Close returns.
 
-// Tracker watches one resource until it is released. Its methods are safe for
-// concurrent use and never block; on a nil Tracker they do nothing. It is a port of
-// Netty's ResourceLeakTracker.
+// Tracker watches one resource until the release. The methods are safe for concurrent use
+// and never block; on a nil Tracker they do nothing. Tracker is a port of Netty's
+// ResourceLeakTracker.
 type Tracker struct {
 	core     *core           // Immutable after Track.
 	detailed bool            // records have stacks. Immutable after Track.
@@ -42,14 +42,14 @@ type Tracker struct {
 // [LevelAdvanced] and above the place of the call. The last access is always kept;
 // [Options].TargetRecords limits the number of the others.
 //
-// Record turns the hint into text immediately and does not keep it. The hint may
-// change later and may refer to the resource. A pointer without a String or Error
-// method appears as its type, because its target may be changing. A panic of the
-// hint's methods is harmless and appears in the report.
+// Record turns the hint into text immediately and does not keep it. The hint may change
+// later and may refer to the resource. A pointer without a String or Error method appears
+// as its type, because the target may be changing. A panic of the hint's methods is
+// harmless and appears in the report.
 //
-// On a nil Tracker, Record costs one comparison. Otherwise it formats the hint and
-// allocates once; at LevelAdvanced and above it also captures the stack, with
-// another allocation.
+// On a nil Tracker, Record costs one comparison. Otherwise Record formats the hint and
+// allocates once; at LevelAdvanced and above, Record also captures the stack, with another
+// allocation.
 func (t *Tracker) Record(hint any) {
 	if t != nil {
 		t.record(hint)
@@ -67,17 +67,17 @@ func (t *Tracker) record(hint any) {
 	t.records.add(r, t.core.targetRecords())
 }
 
-// Detailed reports whether records have stacks, as at [LevelAdvanced] and above. An
-// owner with many cheap accesses can call it before each Record, so that
+// Detailed reports whether records have stacks, as at [LevelAdvanced] and above. An owner
+// with many cheap accesses can call Detailed before each Record, so that
 // [LevelSimple] does not slow them down. It returns false on a nil Tracker.
 func (t *Tracker) Detailed() bool { return t != nil && t.detailed }
 
-// Close marks the resource as released and returns true. It returns false if the
+// Close marks the resource as released and returns true. Close returns false if the
 // resource is already released or reported as leaked, and on a nil Tracker.
 //
-// The resource must stay reachable until Close returns; otherwise the collector may
-// report it first. A method of the resource does not keep it reachable after its last use
-// of the receiver. Use CloseFor, or call [runtime.KeepAlive] after Close.
+// The resource must stay reachable until Close returns; otherwise the collector may report
+// a leak first. A method of the resource keeps the resource reachable only until the last
+// use of the receiver. Use CloseFor, or call [runtime.KeepAlive] after Close.
 func (t *Tracker) Close() bool {
 	if t == nil || !t.ended.CompareAndSwap(false, true) { // Linearization point of Close.
 		return false
@@ -91,14 +91,15 @@ func (t *Tracker) Close() bool {
 }
 
 // CloseFor is like Close, but keeps resource, the argument of Track, reachable until
-// it returns. Netty's close(trackedObject) has its argument for the same reason.
+// CloseFor returns. Netty's close(trackedObject) has an argument for the same reason.
 func (t *Tracker) CloseFor(resource any) bool {
 	closed := t.Close()
 	runtime.KeepAlive(resource)
 	return closed
 }
 
-// collected is the cleanup. It runs after the resource of t was collected.
+// collected is the cleanup. The runtime calls collected after the resource of t was
+// collected.
 func collected(t *Tracker) {
 	if t.ended.CompareAndSwap(false, true) { // Linearization point of the leak.
 		t.core.leaked(t.report(""))

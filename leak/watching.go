@@ -6,12 +6,12 @@ import (
 	"sync/atomic"
 )
 
-// Ground rules: the list of scopes is replaced, never modified, so Track reads it
+// Ground rules: the list of scopes is replaced, never modified, so Track reads the list
 // without a lock. Lock order: Scope.mu before watchMu.
 
 var (
 	// watching is the list of the scopes that count the resources of all detectors.
-	// It is nil if empty. Atomic: written under watchMu, read by every Track.
+	// watching is nil if empty. Atomic: written under watchMu, read by every Track.
 	watching atomic.Pointer[[]*Scope]
 	watchMu  sync.Mutex
 )
@@ -42,8 +42,8 @@ func watchers() []*Scope {
 	return nil
 }
 
-// scopes returns the scopes that count the resources of this detector. It may contain a scope
-// twice. That is harmless.
+// scopes returns the scopes that count the resources of this detector. A scope may appear
+// twice, which is harmless.
 func (c *core) scopes() []*Scope {
 	if c.options.Scope == nil {
 		return watchers()

@@ -9,18 +9,18 @@
 //	q.Push(new(job)) // by any goroutine
 //	j := q.Pop()     // by the consumer
 //
-// A [Link] in each element connects it to the next one. A push does not allocate, and an
-// element takes no memory beyond its Link. Producers push with one compare-and-swap. The
+// A [Link] in each element connects the element to the next. A push does not allocate, and
+// an element takes no memory beyond the Link. Producers push with one compare-and-swap. The
 // consumer takes over all pushed elements with another compare-and-swap, and then pops them
 // without synchronization. A queue can be closed: every later push fails, and the elements
 // pushed before can still be drained.
 //
-// Use it to pass work to a goroutine that checks the queue regularly, such as a
-// timer's worker. A consumer that polls without pause slows the producers, because
-// it shares the cache line to which they write. There is no blocking pop. A consumer
-// that wants to sleep until an element arrives publishes that it sleeps and then
-// calls [Queue.Empty] once more; see the Parking example. If the consumer must
-// block, or the queue must be bounded, use a channel.
+// Use a queue to pass work to a goroutine that checks the queue regularly, such as a
+// timer's worker. A consumer that polls without pause slows the producers, because the
+// consumer shares the cache line to which producers write. There is no blocking pop. A
+// consumer that wants to sleep until an element arrives publishes its sleep and then calls
+// [Queue.Empty] once more; see the Parking example. If the consumer must block, or the
+// queue must be bounded, use a channel.
 package mpsc
 
 import (
@@ -36,8 +36,8 @@ import (
 // Ground rules
 //
 // The producers' side is a stack: head points to the newest element, and each element points to
-// the one pushed before it. The consumer takes the whole stack in one step and reverses it, so
-// that the whole is a queue.
+// the element pushed before. The consumer takes the whole stack in one step and reverses the
+// stack, which makes the whole a queue.
 //
 //	I1. Through one link, an element is in at most one queue, and there only once.
 //	    The link belongs to the pushing goroutine until the compare-and-swap in
@@ -48,14 +48,14 @@ import (
 //	    which take gets e: the compare-and-swap that empties the stack, or the load
 //	    that finds the sentinel.
 //	I3. A head of &sentinel never changes. The elements that were on the stack are
-//	    linked below the sentinel, and only the consumer removes them.
+//	    linked below the sentinel, and only the consumer removes elements.
 //	I4. The sentinel is pushed once, under closing. No goroutine writes its link
 //	    before that.
 //	I5. oldest and all elements linked from it belong to the consumer.
 //	I6. The fields that the consumer uses for taken elements are not on the cache
 //	    line of head, or every Pop would wait for the producers' writes.
 //
-// The races and their outcomes:
+// Races and outcomes:
 //
 //	Push with Push    one compare-and-swap fails and is retried.
 //	Push with take    this take or the next one takes the element. There is no ABA
@@ -65,8 +65,8 @@ import (
 //	                  sees the sentinel and fails.
 //	take with Close   take swaps out only a head that is not the sentinel (I3).
 
-// Link links an element of type T into a queue. Its zero value is ready to use. An
-// element with several links can be in several queues.
+// Link links an element of type T into a queue. The zero value is ready to use. An element
+// with several links can be in several queues.
 type Link[T any] struct {
 	next *T // Pusher's until Push, then the consumer's (I1).
 }
@@ -79,9 +79,9 @@ func (at linkOffset[T]) of(e *T) *Link[T] {
 	return (*Link[T])(unsafe.Add(unsafe.Pointer(e), uintptr(at)-1))
 }
 
-// Queue is an unbounded, intrusive, lock-free queue. Call Init
-// before any other method. It must not be copied. It takes about 300 bytes, mostly
-// padding, and space for one T.
+// Queue is an unbounded, intrusive, lock-free queue. Call Init before any other method. A
+// Queue must not be copied. A Queue takes about 300 bytes, mostly padding, and space for
+// one T.
 //
 // Any goroutine may call Push, PushAll, Close, and Closed. Only the consumer may call
 // Pop, Drain, DeleteFunc, and Empty. Calls of the consumer must not be concurrent.
@@ -92,16 +92,16 @@ type Queue[T any] struct {
 
 	takeLink linkOffset[T] // for the consumer, equal to pushLink (I6). Immutable after Init.
 	oldest   *T            // oldest of the elements taken and not yet popped. Consumer only.
-	latest   *T            // newest of these elements; nil if oldest is nil. Consumer only.
+	latest   *T            // newest of the consumer's elements; nil if oldest is nil. Consumer only.
 
 	sentinel T          // head of a closed queue; only its link is used (I3).
 	closing  sync.Mutex // serializes Close, because there is one sentinel.
 	_        [cacheline.Padding]byte
 }
 
-// Init makes the zero Queue ready. Call it before any other use. link returns the address
-// of the field that links an element, always of the same field. Init panics if link does not
-// return the address of a field of its argument.
+// Init makes the zero Queue ready. Call Init before any other method. link returns the
+// address of the field that links an element, always of the same field. Init panics if link
+// does not return the address of a field of the argument.
 //
 //go:noinline
 func (q *Queue[T]) Init(link func(*T) *Link[T]) {
@@ -116,14 +116,14 @@ func (q *Queue[T]) Init(link func(*T) *Link[T]) {
 }
 
 // Push appends e. e must not already be in a queue through the same link. If the queue is
-// closed, Push returns false and does not change e. It panics if e is nil.
+// closed, Push returns false and does not change e. Push panics if e is nil.
 //
-// Elements are drained in the order in which their pushes took effect: if one push returned
-// before another began, its element comes first. The elements of one goroutine are drained in
-// the order of its pushes.
+// Elements are drained in the order in which the pushes took effect: if one push returned
+// before another began, the first push's element comes first. The elements of one goroutine
+// are drained in the order of pushes.
 //
-// Push does not block or allocate. It takes constant time, except for retries. A retry happens
-// only if another operation succeeded.
+// Push does not block or allocate. Push takes constant time, except for retries. A retry
+// happens only if another operation succeeded.
 func (q *Queue[T]) Push(e *T) bool {
 	if e == nil || q.pushLink == 0 {
 		panic("mpsc: Push of nil, or to a Queue without Init")
@@ -142,10 +142,10 @@ func (q *Queue[T]) Push(e *T) bool {
 	}
 }
 
-// PushAll appends the elements of the sequence, in its order and without elements of other
-// pushes between them. If the queue is closed, it returns false, and neither appends nor
-// changes an element. It panics if an element is nil or repeats its predecessor. The
-// requirements of Push apply to each element.
+// PushAll appends the elements of the sequence in order, without elements of other pushes
+// in between. If the queue is closed, PushAll returns false, and neither appends nor
+// changes an element. PushAll panics if an element is nil or repeats the previous element.
+// The requirements of Push apply to each element.
 //
 // The sequence must not use the queue. PushAll costs one compare-and-swap, except for
 // retries, and writes each link once.
@@ -187,7 +187,7 @@ func (q *Queue[T]) unlink(e *T) {
 	}
 }
 
-// Close makes every later Push fail. Elements pushed before can still be drained. It
+// Close makes every later Push fail. Elements pushed before can still be drained. Close
 // returns true the first time, and false if the queue was already closed.
 //
 // Close blocks only during another Close.
@@ -204,9 +204,9 @@ func (q *Queue[T]) Close() bool {
 // elements.
 func (q *Queue[T]) Closed() bool { return q.head.Load() == &q.sentinel }
 
-// Pop removes and returns the oldest element, or nil if the queue is empty. It takes
-// amortized constant time: after the last element that it took over, it takes over all
-// elements pushed since and reverses them. Consumer only.
+// Pop removes and returns the oldest element, or nil if the queue is empty. Pop takes
+// amortized constant time: when no taken element is left, Pop takes over all elements
+// pushed since and reverses their order. Consumer only.
 func (q *Queue[T]) Pop() *T {
 	if q.oldest == nil {
 		q.append(q.take(), nil)
@@ -216,7 +216,7 @@ func (q *Queue[T]) Pop() *T {
 		return nil
 	}
 	link := q.takeLink.of(e)
-	q.oldest, link.next = link.next, nil // e must not keep its followers alive
+	q.oldest, link.next = link.next, nil // e must not keep later elements alive
 	if q.oldest == nil {
 		q.latest = nil
 	}
@@ -224,15 +224,15 @@ func (q *Queue[T]) Pop() *T {
 }
 
 // DeleteFunc takes over the pushed elements and removes the elements for which del returns
-// true; the others keep their order. It does not examine elements that an earlier Pop or
-// DeleteFunc took over. It is the cheapest way to discard elements that became useless in the
-// queue, because it touches each once. It takes time proportional to the number of elements it
-// takes over. del must not use the queue. Consumer only.
+// true; the others keep their order. DeleteFunc does not examine elements that an earlier Pop
+// or DeleteFunc took over. DeleteFunc is the cheapest way to discard useless elements: each is
+// touched once. The time is proportional to the number of elements taken over. del must not
+// use the queue. Consumer only.
 func (q *Queue[T]) DeleteFunc(del func(*T) bool) { q.append(q.take(), del) }
 
-// Drain removes at most n elements, oldest first, calls f with each, and returns
-// their number. f may push elements to the queue, including its argument; they are
-// drained in turn, within the limit of n. Consumer only.
+// Drain removes at most n elements, oldest first, calls f with each, and returns the
+// number. f may push elements to the queue, including the argument; Drain takes pushed
+// elements in turn, within the limit of n. Consumer only.
 func (q *Queue[T]) Drain(n int, f func(*T)) int {
 	for done := range n {
 		e := q.Pop()
@@ -254,8 +254,8 @@ func (q *Queue[T]) Empty() bool {
 	return head == nil || head == &q.sentinel && q.takeLink.of(head).next == nil
 }
 
-// take detaches all pushed elements and returns the newest, with the others linked
-// below it. It retries only if a push or a close intervened.
+// take detaches all pushed elements and returns the newest, with the others linked below.
+// take retries only if a push or a close intervened.
 func (q *Queue[T]) take() *T {
 	for {
 		head := q.head.Load()
@@ -272,8 +272,8 @@ func (q *Queue[T]) take() *T {
 	}
 }
 
-// append reverses the stack below newest and appends it to the consumer's elements.
-// It omits the elements for which del returns true; del may be nil.
+// append reverses the stack below newest and appends the stack to the consumer's elements,
+// without the elements for which del returns true; del may be nil.
 func (q *Queue[T]) append(newest *T, del func(*T) bool) {
 	var first, last *T
 	for newest != nil {

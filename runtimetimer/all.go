@@ -12,9 +12,9 @@ const (
 // all yields the pending timeouts. It returns false if yield did. batch is scratch
 // space.
 //
-// Two bookmarks in the list mark its progress and the end of the list when it began.
-// An entry keeps its place while its timeout is pending, so all passes each entry once
-// whatever others add or remove.
+// Two bookmarks in the list mark the progress of all and the end of the list at the
+// beginning. An entry keeps its place while the timeout is pending, so all passes each
+// entry once whatever others add or remove.
 func (s *shard) all(batch *[]*timeout, yield func(hwt.Timeout) bool) bool {
 	at, end := new(entry), new(entry)
 	s.open(at, end)
@@ -45,8 +45,8 @@ func (s *shard) close(at, end *entry) {
 	end.unlink()
 }
 
-// turn moves the bookmark at past n entries, or to end, and collects their timeouts in
-// batch. It returns false if there are no more entries.
+// turn moves the bookmark at past n entries, or to end, and collects the timeouts in batch.
+// turn returns false after the last entry.
 func (s *shard) turn(at, end *entry, n int, batch *[]*timeout) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -37,7 +37,7 @@ func timeoutOf(e *hwt.Event) *timeout { return (*timeout)(unsafe.Pointer(e)) }
 // isEvent reports whether t is the inside of an hwt.Event.
 func (t *timeout) isEvent() bool { return t.stamp != 0 }
 
-// handle returns t as its users know it.
+// handle returns the handle that users know.
 func (t *timeout) handle() hwt.Timeout {
 	if t.isEvent() {
 		return (*hwt.Event)(unsafe.Pointer(t))

@@ -19,9 +19,9 @@ type Options struct {
 	// more with a *[hwt.PendingLimitError]. The default, 0, means no limit.
 	MaxPendingTimeouts int64
 
-	// Executor runs the tasks and the callbacks of hwt.CancelledTask. Execute is
-	// called on a new goroutine for each timeout, so it may block. If it is
-	// nil, tasks run on that goroutine. The timer does not shut down the executor.
+	// Executor runs the tasks and the callbacks of hwt.CancelledTask. Execute is called on
+	// a new goroutine for each timeout, so Execute may block. If Executor is nil, tasks run
+	// on that goroutine. The timer does not shut down the executor.
 	Executor hwt.Executor
 
 	// Logger receives the errors of tasks if there is no ErrorHandler. nil is the
@@ -29,9 +29,9 @@ type Options struct {
 	Logger *slog.Logger
 
 	// ErrorHandler is called with each error that a task returns, a *[hwt.PanicError] for a
-	// task that panics, [hwt.ErrGoexit] for a task that ends its goroutine, and the executor's
-	// rejections. It runs on the goroutine on which the error occurred, and must be safe for
-	// concurrent use. nil is the default: errors are logged.
+	// task that panics, [hwt.ErrGoexit] for a task that ends the goroutine, and the executor's
+	// rejections. ErrorHandler runs on the goroutine on which the error occurred, and must be
+	// safe for concurrent use. nil is the default: errors are logged.
 	ErrorHandler func(timeout hwt.Timeout, err error)
 
 	// Name identifies the timer in the log and in String. "" is the default:

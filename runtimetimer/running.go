@@ -18,7 +18,7 @@ import (
 type running struct {
 	drained atomic.Bool   // The counts no longer grow. Atomic: set by Stop, read by the shards.
 	none    chan struct{} // Closed when drained is set, nothing runs, and no goroutine is on its way.
-	closing sync.Once     // Closes none.
+	closing sync.Once     // For the close of none.
 }
 
 // noteDrained records that all shards are drained.
@@ -34,8 +34,8 @@ func (t *Timer) checkDrained() {
 	}
 }
 
-// checkNone closes none if all counts are zero. Stop calls it after setting drained,
-// and others after counting down to zero, so the last of them sees all. Outside
+// checkNone closes none if all counts are zero. Stop calls it after setting drained, and
+// others after counting down to zero, so the last caller sees all counts at zero. Outside
 // the timer's bubble, closing would end the process.
 func (t *Timer) checkNone() {
 	if t.countRunning()+t.countComing() == 0 && !t.clock.Foreign() {
@@ -91,8 +91,8 @@ func (t *Timer) awaitAll(ctx context.Context) error {
 	return t.runner.GiveUp(t.runner.Left(ctx, own))
 }
 
-// own returns how often the calling goroutine is outstanding: as a task that it runs, and as
-// its hand-over to an executor. A timer with an executor counts both as one.
+// own returns how often the calling goroutine is outstanding: as a running task, and as a
+// hand-over to an executor. A timer with an executor counts both as one.
 func (t *Timer) own() int64 {
 	switch inside, handsOver := stack(); {
 	case !inside:

@@ -1,6 +1,6 @@
-// Package runtimetimer is an engine of package hwt on Go's own timers. It has no
-// tick: a task starts as soon after its deadline as the runtime allows, on a new
-// goroutine or on an executor.
+// Package runtimetimer is an engine of package hwt on Go's own timers. The engine has no
+// tick: a task starts as soon after the deadline as the runtime allows, on a new goroutine
+// or on an executor.
 //
 //	timer, err := runtimetimer.New(nil)
 //	...
@@ -8,20 +8,20 @@
 //	...
 //	timeout.Cancel() // the answer came
 //
-// Use it for few timeouts, for precise ones, and for tasks that block, since no task
-// delays another. The timer has no goroutine, and uses no CPU while it waits. Very many
-// timeouts cost more than on a wheel: the runtime keeps its timers in heaps, a pending
-// timeout takes several times the memory, and a very large number of timeouts with the
-// same deadline run late. docs/engines.md in the repository compares the engines.
+// Use this engine for few timeouts, for precise timeouts, and for tasks that block, since
+// no task delays another. The timer has no goroutine, and uses no CPU between timeouts.
+// Very many timeouts cost more than on a wheel: the runtime keeps timers in heaps, a
+// pending timeout takes several times the memory, and a very large number of timeouts with
+// the same deadline run late. docs/engines.md in the repository compares the engines.
 //
 // # Cost
 //
 // Every timeout is a [time.AfterFunc]. With n pending timeouts, [Timer.NewTimeout] and
 // Reset of a [hwt.Timeout] take O(log n) time, and Cancel O(1). NewTimeout makes one
-// allocation of 48 bytes, or four if it cannot reuse a runtime timer; Reset and Cancel
-// do not allocate. A pending timeout takes 220 to 245 bytes of heap; a bare
-// time.AfterFunc takes 130 to 145. The difference keeps the contract: Stop returns the
-// pending timeouts, and each timeout ends once and knows its deadline.
+// allocation of 48 bytes, or four without a runtime timer to reuse; Reset and Cancel do not
+// allocate. A pending timeout takes 220 to 245 bytes of heap; a bare time.AfterFunc takes
+// 130 to 145. The difference keeps the contract: Stop returns the pending timeouts, and
+// each timeout ends once and knows the deadline.
 //
 // Package hwt states the promises that all engines keep.
 package runtimetimer
@@ -104,13 +104,13 @@ func New(options *Options) (*Timer, error) {
 // NewTimeout schedules a task to run once, delay from now, on a new goroutine or on
 // the timer's executor.
 //
-// It returns [hwt.ErrNilTask], [hwt.ErrStopped] or a *[hwt.PendingLimitError], and the
-// task then never runs. If Stop is called concurrently, NewTimeout returns
+// NewTimeout returns [hwt.ErrNilTask], [hwt.ErrStopped] or a *[hwt.PendingLimitError], and
+// the task then never runs. If Stop is called concurrently, NewTimeout returns
 // hwt.ErrStopped, or the timeout ends first, or Stop returns it.
 //
-// With n pending timeouts it takes O(log n) time. It makes one allocation of 48 bytes,
-// or four if it cannot reuse a runtime timer. It blocks only while another call holds
-// the same shard of the timer.
+// With n pending timeouts, NewTimeout takes O(log n) time. It makes one allocation of 48
+// bytes, or four without a runtime timer to reuse. NewTimeout blocks only while another
+// call holds the same shard of the timer.
 func (t *Timer) NewTimeout(task hwt.TimerTask, delay time.Duration) (hwt.Timeout, error) {
 	if enginekit.IsNilTask(task) {
 		return nil, hwt.ErrNilTask
@@ -141,15 +141,15 @@ func (t *Timer) AfterFunc(delay time.Duration, f func()) (hwt.Timeout, error) {
 // Start has no effect, since the timer has no worker.
 func (t *Timer) Start() { t.check() }
 
-// Stop makes the timer reject new timeouts, cancels the pending ones and returns
-// them in no particular order. With n pending timeouts it takes O(n) time. Every call
-// after the first returns an empty slice.
+// Stop makes the timer reject new timeouts, cancels the pending timeouts, and returns them
+// in no particular order. With n pending timeouts, Stop takes O(n) time. Every call after
+// the first returns an empty slice.
 //
-// It waits for running tasks and callbacks of hwt.CancelledTask, but no longer than
-// Options.StopTimeout. It does not wait if it is called from a task of any Timer of this
-// package, or in a synctest bubble if the timer was made outside it. It may be called from
-// anywhere, with one exception: see [hwt.Timer]. Tasks queued in an executor may still start
-// after Stop.
+// Stop waits for running tasks and callbacks of hwt.CancelledTask, but no longer than
+// Options.StopTimeout. Stop does not wait if called from a task of any Timer of this
+// package, or in a synctest bubble for a timer made outside the bubble. Stop may be called
+// from anywhere, with one exception: see [hwt.Timer]. Tasks queued in an executor may still
+// start after Stop.
 func (t *Timer) Stop() []hwt.Timeout {
 	unprocessed := t.halt()
 	t.await()
@@ -159,9 +159,10 @@ func (t *Timer) Stop() []hwt.Timeout {
 // Shutdown is like [Timer.Stop], but also waits for the executor, and at most until ctx
 // ends. See [hwt.Engine] for its error.
 //
-// A task that calls it does not wait for itself, or for other tasks that call it. A task on an
-// executor waits for itself, until ctx ends. Shutdown knows that its goroutine runs a task, but
-// not which Timer's. It treats a task of another Timer of this package like one of t.
+// A task that calls Shutdown does not wait for itself, or for other tasks that call Shutdown. A
+// task on an executor waits for itself, until ctx ends. Shutdown knows that the calling
+// goroutine runs a task, but not which Timer's, and treats a task of another Timer of this
+// package like one of t.
 func (t *Timer) Shutdown(ctx context.Context) ([]hwt.Timeout, error) {
 	return t.halt(), t.awaitAll(ctx)
 }

@@ -75,9 +75,9 @@ func (c *counts) noteLate(late int64) {
 	c.lateness.Sum += time.Duration(late)
 }
 
-// entry gives a pending timeout its runtime timer and its place in the shard's list.
-// Entries are reused, because the runtime timer and its function make up most of the
-// memory that scheduling allocates.
+// entry gives a pending timeout a runtime timer and a place in the shard's list. Entries
+// are reused, because the runtime timer and the function make up most of the memory that
+// scheduling allocates.
 type entry struct {
 	shard      *shard      // Immutable.
 	timer      *time.Timer // Calls fire. Immutable once made.
@@ -136,8 +136,8 @@ func (s *shard) insert(t *timeout, delay time.Duration, deadline int64) {
 	t.entry = s.newEntry(t, delay)
 }
 
-// expire is called by a goroutine of e. It ends the timeout of e and returns it, or
-// returns nil if there is no task to run.
+// expire is called by a goroutine of e. expire ends the timeout of e and returns the
+// timeout, or returns nil if there is no task to run.
 func (s *shard) expire(e *entry) *timeout {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -283,8 +283,8 @@ func (e *entry) unlink() {
 	e.next, e.prev = nil, nil
 }
 
-// stop stops the runtime timer of e. It returns false if a goroutine of e may be on
-// its way.
+// stop stops the runtime timer of e. stop returns false if a goroutine of e may be on the
+// way.
 func (s *shard) stop(e *entry) bool {
 	if s.timer.clock.Foreign() {
 		return false

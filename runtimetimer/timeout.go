@@ -11,8 +11,9 @@ import (
 
 var _ hwt.Timeout = (*timeout)(nil)
 
-// timeout is the handle that users hold. Its 48 bytes are the only allocation of a timeout with
-// a reused entry. It has the layout of an hwt.Event, so it may also be the inside of an event.
+// timeout is the handle that users hold. The 48 bytes are the only allocation of a timeout with
+// a reused entry. The layout equals an hwt.Event's, so a timeout may also be the inside of an
+// event.
 type timeout struct {
 	word  atomic.Int64 // An enginekit.Word. Atomic: written under shard.mu, read by anyone.
 	_     [5]byte
@@ -85,8 +86,8 @@ func (t *timeout) Reset(delay time.Duration) bool {
 	return t.isPending() && t.shard.reset(t, delay, t.shard.timer.clock.Deadline(delay))
 }
 
-// String describes the timeout by its deadline, its end and its task:
-// "timeout(in 4.99s, task *shop.check)".
+// String describes the timeout by deadline, end and task: "timeout(in 4.99s, task
+// *shop.check)".
 func (t *timeout) String() string {
 	return t.load().Describe(t.shard.timer.clock.Now(), t.task)
 }

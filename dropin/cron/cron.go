@@ -6,7 +6,7 @@
 // of dropin share, as jobs of package clock: a run costs no sort of all entries, and a
 // step of the wall clock or a sleep of the machine is noticed.
 //
-// Use it to move an existing program. New code should use package clock, with its
+// Use dropin/cron to move an existing program. New code should use package clock, with
 // overlap, missed runs, jitter, names, pauses, and contexts.
 //
 // # Differences
@@ -23,7 +23,7 @@
 //   - The logger receives no "wake".
 //   - Schedules are called on the goroutines of their entries, not on one for all.
 //
-// An entry runs on a goroutine, and its panic ends the program unless [Recover] is in its
+// An entry runs on a goroutine, and a panic ends the program unless [Recover] is in the
 // chain, both as in robfig/cron.
 package cron
 
@@ -38,8 +38,8 @@ import (
 	"github.com/hashedwheel/hwt/dropin/internal/shared"
 )
 
-// Cron runs the jobs of its entries on their schedules. Create one with [New]. Its methods
-// are safe for concurrent use.
+// Cron runs the jobs of its entries on schedules. Create a Cron with [New]. The methods are
+// safe for concurrent use.
 type Cron struct {
 	chain    Chain          // Immutable after New.
 	logger   Logger         // Immutable after New.
@@ -57,7 +57,7 @@ type Cron struct {
 
 // entry is an Entry with the job that runs it.
 type entry struct {
-	Entry            // Guarded by mu of the Cron. Next is that of the last run.
+	Entry            // Guarded by mu of the Cron. Next belongs to the last run.
 	job   *clock.Job // Nil unless the Cron is running. Guarded by mu of the Cron.
 }
 
@@ -94,7 +94,7 @@ type Entry struct {
 // Valid reports whether e is not the zero Entry.
 func (e Entry) Valid() bool { return e.ID != 0 }
 
-// New returns a Cron. By default, its time zone is [time.Local], it parses as
+// New returns a Cron. By default, the time zone is [time.Local], a Cron parses as
 // [ParseStandard], its chain is empty, and it logs errors to standard output.
 func New(opts ...Option) *Cron {
 	c := &Cron{logger: DefaultLogger, location: time.Local, parser: standardParser}

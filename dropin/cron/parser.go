@@ -35,8 +35,8 @@ var (
 // Parser parses expressions of certain fields.
 type Parser struct{ options ParseOption }
 
-// NewParser returns a Parser of expressions with the given parts. It panics if more than
-// one of them is optional.
+// NewParser returns a Parser of expressions with the given parts. NewParser panics if more
+// than one part is optional.
 func NewParser(options ParseOption) Parser {
 	if options&DowOptional != 0 && options&SecondOptional != 0 {
 		panic("multiple optionals may not be configured")

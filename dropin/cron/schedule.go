@@ -70,7 +70,7 @@ func (s *SpecSchedule) Next(t time.Time) time.Time {
 	return next.In(t.Location())
 }
 
-// spec returns s as a clock.Spec, or nil if it has no time. local is the zone if that of s is
+// spec returns s as a clock.Spec, or nil if s has no time. local replaces a zone of
 // time.Local.
 func (s *SpecSchedule) spec(local *time.Location) *clock.Spec {
 	fields := []uint64{s.Second, s.Minute, s.Hour, s.Dom, s.Month, s.Dow}

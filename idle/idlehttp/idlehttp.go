@@ -1,14 +1,16 @@
 // Package idlehttp prepares an [http.Server] for package [idle], which closes connections
-// that move no bytes. The server's own IdleTimeout acts between requests only, and its
+// that move no bytes. The server's own IdleTimeout acts between requests only, and
 // ReadTimeout and WriteTimeout limit whole requests and responses: a slow download ends, even
-// if it makes progress. With few connections, or without long requests, these suffice.
+// if the download makes progress. With few connections, or without long requests, these
+// suffice.
 //
 //	server := &http.Server{Handler: handler}
 //	idlehttp.HoldHandlers(server)
 //	err := server.Serve(reaper.Listener(listener))
 //
-// A reaper sees only bytes. It closes a connection if the handler works longer than the idle
-// timeout without reading or writing. This package holds the connection while a handler runs.
+// A reaper sees only bytes. The reaper closes a connection if the handler works longer than
+// the idle timeout without reading or writing. This package holds the connection while a
+// handler runs.
 //
 // The package is separate so that package idle does not import net/http.
 package idlehttp
@@ -32,14 +34,14 @@ import (
 // The hold is suspended while a handler writes or flushes a response. The reaper closes the
 // connection of a client that does not read, unless another handler of the connection holds it.
 //
-// A handler that waits for its request's body holds its connection. Set
-// ReadTimeout or [idle.Options.MaxAge] to limit this time.
+// A handler that waits for the request's body holds the connection. Set ReadTimeout or
+// [idle.Options.MaxAge] to limit the wait.
 //
-// HoldHandlers replaces the fields Handler, ConnContext, and ConnState with
-// functions that call the previous ones. Call it after setting these fields and
-// before Serve. If Handler is a result of golang.org/x/net/http2/h2c.NewHandler, HoldHandlers
-// instead replaces the handler within it. Other handlers that hijack a connection and serve
-// HTTP/2 on it must call [idle.Watch.Hold] themselves.
+// HoldHandlers replaces the fields Handler, ConnContext, and ConnState with functions that
+// call the previous functions. Call HoldHandlers after setting the fields and before Serve.
+// If Handler is a result of golang.org/x/net/http2/h2c.NewHandler, HoldHandlers instead
+// replaces the handler within it. Other handlers that hijack a connection and serve HTTP/2
+// must call [idle.Watch.Hold] themselves.
 //
 // Each request costs one hold and a few small allocations. Each write or flush of an HTTP/2
 // response costs one more hold, with two allocations.
@@ -59,7 +61,7 @@ func HoldHandlers(server *http.Server) {
 
 // h2cHandler returns the field for the inner handler if outer is a handler of package
 // golang.org/x/net/http2/h2c. Such a handler hijacks HTTP/2 connections, and calls the inner
-// handler for each request. This package does not import h2c, because few programs use it.
+// handler for each request. This package does not import h2c, because few programs use h2c.
 func h2cHandler(outer http.Handler) (inner reflect.Value, ok bool) {
 	v := reflect.ValueOf(outer)
 	if v.Kind() != reflect.Pointer || v.Type().Elem().PkgPath() != "golang.org/x/net/http2/h2c" || v.Elem().Kind() != reflect.Struct {

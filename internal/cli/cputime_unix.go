@@ -8,8 +8,8 @@ import (
 )
 
 // CPUTime returns the processor time of all threads of this process, in the program and in
-// the system on its behalf. It includes a timer's worker and the garbage collector, so
-// timers are compared by it. ok is false if the system does not report it.
+// the system on its behalf. The time includes a timer's worker and the garbage collector.
+// ok is false if the system does not report processor time.
 func CPUTime() (used time.Duration, ok bool) {
 	var r syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {

@@ -34,7 +34,7 @@ func funcName(pc uintptr) string {
 	if f == nil {
 		return "func"
 	}
-	name, ofMethod := strings.CutSuffix(f.Name(), "-fm") // a method value, whose code the compiler made
+	name, ofMethod := strings.CutSuffix(f.Name(), "-fm") // a method value, with code made by the compiler
 	if ofMethod {
 		return name
 	}
@@ -98,9 +98,9 @@ const module = "github.com/hashedwheel/hwt"
 // Callers is the option RecordCallers.
 type Callers bool
 
-// Caller returns the program counter of the first caller outside this module, to
-// pass to CallerFrame. It returns 0 on a goroutine that only this module uses, and if
-// callers are not recorded.
+// Caller returns the program counter of the first caller outside this module, to pass to
+// CallerFrame. Caller returns 0 on a goroutine that only this module uses, and if callers
+// are not recorded.
 func (c Callers) Caller() uintptr {
 	if !c {
 		return 0

@@ -87,7 +87,7 @@ func KeyOf(task hwt.TimerTask) TaskKey {
 }
 
 // Runner runs tasks and their cancellation callbacks, on the calling goroutine or on an
-// executor. It isolates and reports failures. The exported fields are set before the
+// executor. A Runner isolates and reports failures. The exported fields are set before the
 // first use and immutable afterwards. All methods are safe for concurrent use.
 type Runner struct {
 	Name     string                   // names the timer in the log
@@ -138,8 +138,8 @@ func (r *Runner) Run(timeout hwt.Timeout, task hwt.TimerTask) {
 	})
 }
 
-// Cancelled calls the Cancelled method of a task, if it has one, after its timeout was
-// cancelled. It isolates the method as Run isolates a task.
+// Cancelled calls the Cancelled method of a task, if there is one, after a cancellation of
+// the timeout. Cancelled isolates the method as Run isolates a task.
 func (r *Runner) Cancelled(timeout hwt.Timeout, task hwt.TimerTask) {
 	if !WantsCancelled(task) {
 		return
@@ -168,9 +168,9 @@ func (r *Runner) HandsOver(task hwt.TimerTask) bool {
 	return executor != nil
 }
 
-// Own returns how often the goroutine that runs task or its callback, or hands it over, is
-// outstanding: once for the hand-over, and once if it is not a worker's. A timer with an
-// executor counts both as one.
+// Own returns how often the goroutine that runs or hands over task or its callback is
+// outstanding: once for the hand-over, and once if the goroutine is not a worker's. A timer
+// with an executor counts both as one.
 func (r *Runner) Own(task hwt.TimerTask, worker bool) (own int64) {
 	if r.HandsOver(task) {
 		own++
@@ -269,7 +269,8 @@ func (s *submission) run() {
 	}
 }
 
-// begin counts that the task was started or rejected. It returns false if it was before.
+// begin counts that the task was started or rejected. begin returns false if the task was
+// started or rejected before.
 func (s *submission) begin() bool {
 	if !s.left.CompareAndSwap(false, true) {
 		return false
@@ -308,8 +309,8 @@ func (r *Runner) count(err error) {
 	}
 }
 
-// report hands err to the error handler if it is not nil. Without a handler, or if the
-// handler does not return, it logs err.
+// report hands a non-nil err to the error handler. Without a handler, or if the handler
+// does not return, report logs err.
 func (r *Runner) report(timeout hwt.Timeout, err error) {
 	if err == nil {
 		return
@@ -341,9 +342,8 @@ func (r *Runner) log(timeout hwt.Timeout, err error) {
 	r.write(slog.LevelError, "hwt: task failed", attrs)
 }
 
-// waiters are the callers of Await. A task or callback calls Ended after it has been
-// counted as ended, and Await counts after it has set awaited, so one of them sees the
-// other.
+// waiters are the callers of Await. A task or callback calls Ended after being counted as
+// ended, and Await counts after setting awaited, so one side sees the other.
 type waiters struct {
 	awaited atomic.Bool // Atomic: set by Await, for good.
 
@@ -370,8 +370,8 @@ func (r *Runner) elsewhere() int64 {
 	return n
 }
 
-// busy returns the number of outstanding tasks and callbacks. It counts goroutines outside of
-// executors first, because they may hand their work to an executor and end. It does not count
+// busy returns the number of outstanding tasks and callbacks. busy counts goroutines outside
+// of executors first, because they may hand work to an executor and end. busy does not count
 // tasks that a worker runs itself.
 func (r *Runner) busy() int64 {
 	n := r.elsewhere()
@@ -385,10 +385,11 @@ func (r *Runner) waiting() int64 {
 	return n
 }
 
-// Await waits until all outstanding tasks and callbacks have ended. It returns false if
+// Await waits until all outstanding tasks and callbacks have ended. Await returns false if
 // ctx ends first. own is the number of times that the caller itself was counted: the result
 // of Own for a task or callback, and 0 for all other callers. Tasks do not wait for each
-// other, so two tasks may wait for all others. Callers with own = 0 wait for them, too.
+// other, so two tasks may wait for all others. Callers with own = 0 wait for those two,
+// too.
 func (r *Runner) Await(ctx context.Context, own int64) bool {
 	w := &r.waiters
 	w.awaited.Store(true)

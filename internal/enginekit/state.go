@@ -13,8 +13,8 @@ import (
 // this deadline never expires.
 const Forever = 1<<61 - 1
 
-// Word is the state of a timeout: its deadline, in nanoseconds since the timer's
-// start, and its end. One atomic access reads both.
+// Word is the state of a timeout: the deadline, in nanoseconds since the timer's start, and
+// the end. One atomic access reads both.
 //
 //	bit 63      it has ended
 //	bits 2-62   its deadline
@@ -28,8 +28,8 @@ const (
 	shift     = 2
 )
 
-// Unarmed is the word of an event that was never armed: it has ended, neither by expiry
-// nor by cancellation. No timeout expires with its deadline.
+// Unarmed is the word of an event that was never armed: the event has ended, neither by
+// expiry nor by cancellation. No timeout expires with that deadline.
 const Unarmed Word = ended | Forever<<shift
 
 // PendingWord returns the word of a pending timeout, without the flag.
@@ -53,8 +53,8 @@ func (w Word) IsCancelled() bool { return w < 0 && w&cancelled != 0 }
 // IsExpired reports whether the timeout expired.
 func (w Word) IsExpired() bool { return w < 0 && w&cancelled == 0 && w.Deadline() != Forever }
 
-// Describe returns the String of a timeout: its deadline relative to now, its end,
-// and its task, as in "timeout(in 4.99s, task *shop.check)".
+// Describe returns the String of a timeout: the deadline relative to now, the end, and the
+// task, as in "timeout(in 4.99s, task *shop.check)".
 func (w Word) Describe(now int64, task hwt.TimerTask) string {
 	due, end := "now", ""
 	switch left := time.Duration(w.Deadline() - now); {
@@ -174,8 +174,8 @@ type FindEnded func(hwt.Timer) (<-chan struct{}, bool)
 // after another.
 var finders []FindEnded
 
-// RegisterEnded makes the stop of an engine's timers visible. Call it to initialize a
-// package variable; it returns true.
+// RegisterEnded makes the stop of an engine's timers visible. Call RegisterEnded to
+// initialize a package variable; the result is true.
 func RegisterEnded(find FindEnded) bool {
 	finders = append(finders, find)
 	return true

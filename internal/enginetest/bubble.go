@@ -1,5 +1,5 @@
-// Package enginetest helps to test engines and packages that use them. It imports
-// only the standard library, so that package hwttest can use it.
+// Package enginetest helps to test engines and packages that use them. enginetest imports
+// only the standard library, for use in package hwttest.
 package enginetest
 
 import (
@@ -10,10 +10,9 @@ import (
 
 // Bubble is [synctest.Test] for tests of timers.
 //
-// Under the race detector it uses one processor. As of Go 1.26, many time.AfterFunc
-// in a bubble corrupt the detector's state while other processors run, which
-// sometimes crashes the process. The races that it finds do not depend on the
-// number of processors.
+// Under the race detector, Bubble uses one processor. As of Go 1.26, many time.AfterFunc in
+// a bubble corrupt the detector's state while other processors run, which sometimes crashes
+// the process. The races found do not depend on the number of processors.
 func Bubble(t *testing.T, run func(t *testing.T)) {
 	if RaceDetector {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))

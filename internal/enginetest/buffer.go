@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// Buffer is a buffer for logs. It is safe for concurrent use, and its zero value is
+// Buffer is a buffer for logs. A Buffer is safe for concurrent use, and the zero value is
 // empty.
 type Buffer struct {
 	mu  sync.Mutex

@@ -52,8 +52,8 @@ type Recognize func(hwt.Timer) (View, bool)
 // after another.
 var recognizers []Recognize
 
-// Register makes the timers of an engine visible. Call it to initialize a package
-// variable; it returns true.
+// Register makes the timers of an engine visible. Call Register to initialize a package
+// variable; the result is true.
 func Register(r Recognize) bool {
 	recognizers = append(recognizers, r)
 	return true

@@ -40,11 +40,11 @@ func check(err error) {
 }
 `
 
-// HotFiles returns the files of this project in which a program runs code after it has called
-// clear. imports and body are the program's source; body also may call check(err). The program is
-// built in the module of the working directory. On a busy machine, the goroutines may be late, which runs
-// more code: of up to five runs, the one with the fewest files counts. HotFiles stops when it has
-// found at most enough files.
+// HotFiles returns the files of this project in which a program runs code after a call of clear.
+// imports and body are the program's source; body also may call check(err). The program is built in
+// the module of the working directory. On a busy machine, the goroutines may be late, which runs
+// more code: of up to five runs, the one with the fewest files counts. HotFiles stops at a run with
+// at most enough files.
 func HotFiles(t *testing.T, enough int, imports, body string) (hot []string) {
 	if enginetest.Effort(1, 0, 0) == 0 {
 		t.Skip("builds a program with coverage counters")

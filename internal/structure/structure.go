@@ -40,7 +40,7 @@ func Check(t *testing.T, maxUpward int) {
 }
 
 // CheckOrder fails the test unless doc.go lists the files, except those of single systems, and each
-// file uses only files above it in the list: at most maxUpward pairs of files break that.
+// file uses only files above in the list: at most maxUpward pairs of files break the order.
 func (p *Package) CheckOrder(maxUpward int) {
 	doc, err := os.ReadFile("doc.go")
 	must(p.t, err)
@@ -150,8 +150,8 @@ func (p *Package) fileOf(at token.Pos) string { return filepath.Base(p.fset.Posi
 // local is the path under which the package is checked.
 const local = "local"
 
-// Load returns the package in the working directory without its tests, with the types of all that
-// it defines and uses.
+// Load returns the package in the working directory without its tests, with the types of all
+// definitions and uses.
 func Load(t *testing.T) *Package {
 	exports := map[string]string{}
 	for line := range strings.Lines(golist(t, "-export", "-deps", "-f", "{{.ImportPath}} {{.Export}}")) {

@@ -20,11 +20,11 @@ import (
 	"github.com/hashedwheel/hwt/metrics"
 )
 
-// Register creates instruments for the source's metrics on meter. The meter reads the
-// source once per collection until the registration is unregistered; unregister it
-// when the timer is stopped. If a source takes the name before the next collection, its counts
-// continue the old ones, so that their growth is never negative. The attribute hwt.name is name and distinguishes sources
-// of the same kind.
+// Register creates instruments for the source's metrics on meter. The meter reads the source once
+// per collection until the registration is unregistered; unregister when the timer is stopped. If a
+// source takes the name before the next collection, the counts continue the old counts, so that the
+// growth is never negative. The attribute hwt.name is name and distinguishes sources of the same
+// kind.
 //
 // Register returns an error if an argument is nil, if name is not valid UTF-8, if the
 // meter rejects an instrument, or if a metric of the source is already registered on

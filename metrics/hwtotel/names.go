@@ -14,8 +14,9 @@ import (
 // callbacks observe with the same attributes, so a name must not be used twice.
 var names registry
 
-// registry maps each metric to the reader that observes it. A reader keeps its metrics after
-// Unregister until the next collection. A reader that takes such a metric continues its counts.
+// registry maps each metric to the reader that observes the metric. After Unregister, a reader
+// keeps metrics until the next collection. A reader that takes such a metric continues the
+// counts.
 type registry struct {
 	mu      sync.Mutex
 	readers map[key]*reader // Guarded by mu.

@@ -21,7 +21,7 @@ type counts map[float64]float64
 //
 // OpenTelemetry's SDK computes the growth of a counter from two collections in turn. The counts
 // of a source that takes a name between the two start at 0, below the values of the first
-// collection. Its reader adds the values that its predecessor observed last. After a collection
+// collection. The new reader adds the values that the last reader observed. After a collection
 // without the name, the SDK starts at 0, too.
 type reader struct {
 	metric.Registration                            // of read. Written by register, used after Unregister.

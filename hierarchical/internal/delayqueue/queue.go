@@ -1,15 +1,15 @@
 // Package delayqueue is a queue of items ordered by due time. An item leaves the queue
 // only when it is due.
 //
-// It wraps the priority queue of github.com/Workiva/go-datastructures, a binary heap.
-// There, taking from an empty queue blocks, and the head may change between Peek and
-// Get. Here Take never blocks, and tests and takes in one step.
+// A Queue wraps the priority queue of github.com/Workiva/go-datastructures, a binary heap.
+// There, taking from an empty queue blocks, and the head may change between Peek and Get.
+// Here Take never blocks, and tests and takes in one step.
 //
 // # Concurrency
 //
-// A Queue and its Items belong to the holder of one lock, the timer's. The heap's own
-// lock is never contended. The owner sleeps until Next; a caller that adds an earlier
-// item must wake it.
+// A Queue and the Items in a Queue belong to the holder of one lock, the timer's. The
+// heap's own lock is never contended. The owner sleeps until Next; a caller that adds an
+// earlier item must wake the owner.
 //
 // # Cost
 //
@@ -27,11 +27,11 @@ import (
 // Never is the result of Next for an empty queue.
 const Never = math.MaxInt64
 
-// Item is a value that can be in one queue, repeatedly. It must not be copied while it is
+// Item is a value that can be in one queue, repeatedly. An Item must not be copied while
 // queued.
 type Item[T any] struct {
 	Value  T
-	due    int64 // The last one if it is not queued. Constant while queued.
+	due    int64 // The last due time if not queued. Constant while queued.
 	queued bool
 }
 
@@ -40,7 +40,7 @@ func (i *Item[T]) Compare(other queue.Item) int {
 	return cmp.Compare(i.due, other.(*Item[T]).due)
 }
 
-// Queue holds items until they are due.
+// Queue holds items until the due time.
 type Queue[T any] struct{ heap *queue.PriorityQueue }
 
 // New returns an empty queue.
@@ -52,7 +52,8 @@ func New[T any]() *Queue[T] {
 // Len returns the number of items.
 func (q *Queue[T]) Len() int { return q.heap.Len() }
 
-// Put adds item with its due time. It returns false and changes nothing if item is queued.
+// Put adds item with a due time. If item is queued already, Put returns false and changes
+// nothing.
 func (q *Queue[T]) Put(item *Item[T], due int64) bool {
 	if item.queued {
 		return false
@@ -64,7 +65,7 @@ func (q *Queue[T]) Put(item *Item[T], due int64) bool {
 	return true
 }
 
-// Head returns the earliest item without removing it. It returns nil for an empty queue.
+// Head returns the earliest item without removing it. Head returns nil for an empty queue.
 func (q *Queue[T]) Head() *Item[T] {
 	head, _ := q.heap.Peek().(*Item[T])
 	return head
@@ -78,8 +79,8 @@ func (q *Queue[T]) Next() int64 {
 	return Never
 }
 
-// Take removes and returns the earliest item if it is due at now or earlier, and otherwise
-// returns nil. The order of items with equal due times is not defined.
+// Take removes and returns the earliest item if the item is due at now or earlier, and
+// otherwise returns nil. The order of items with equal due times is not defined.
 func (q *Queue[T]) Take(now int64) *Item[T] {
 	head := q.Head()
 	if head == nil || head.due > now {
