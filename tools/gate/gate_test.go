@@ -16,9 +16,12 @@ step_bad() { echo '--- FAIL: TestBad'; false; echo unreachable; }
 step_flaky() { [ -e tried ] || { touch tried; echo '--- FAIL: TestOnce'; false; }; }
 step_reads() { if read -r line; then echo "got $line"; fi; }
 step_skips() { skip 'the whole step'; }
+step_marks() { touch marked; }
+step_waits() { for _ in $(seq 100); do [ ! -e marked ] || { echo saw the mark; return; }; sleep 0.1; done; false; }
 step_scope() { echo "scope ${GATE_QUICK:-whole}"; }
 step_format() { step_scope; }
 QUICK=format
+BESIDE=waits
 `
 
 // run runs the named steps in a temporary folder.
@@ -169,6 +172,14 @@ func TestStepThatKeepsFailingFailsTheGate(t *testing.T) {
 func TestStepsReadNoInputAndReportSkips(t *testing.T) {
 	out, passed := run(t, "reads", "skips")
 	if !passed || strings.Contains(out, "got ") || strings.Count(out, "SKIPPED: the whole step") != 2 {
+		t.Errorf("passed: %v\n%s", passed, out)
+	}
+}
+
+func TestStepThatWaitsRunsBesideTheOthers(t *testing.T) {
+	out, passed := run(t, "waits", "bad", "marks")
+	if passed || strings.Count(out, "saw the mark") != 1 || !strings.Contains(out, "FAILED: bad\n") ||
+		strings.Index(out, "== marks: passed") > strings.Index(out, "== waits: passed") {
 		t.Errorf("passed: %v\n%s", passed, out)
 	}
 }
