@@ -46,5 +46,8 @@ diff "$work/before" "$work/raised" || echo "the go line makes this difference"
 go mod edit -require=$library@v0.0.0 -replace=$library="$root"
 imports=${IMPORTS:-time,context}
 find . -name '*.go' -exec sed -i -E "s#^(\s*(import\s+)?([A-Za-z_.]\w*\s+)?)\"(${imports//,/|})\"\s*\$#\1\"$library/dropin/\4\"#" {} +
+moved=$(grep -rl --include='*.go' "$library/dropin/" . | wc -l || true)
+[ "$moved" -gt 0 ] || { echo "no file imports $imports" >&2; exit 1; }
+echo "the imports of $moved files are changed"
 run moved "$@"
 diff "$work/raised" "$work/moved"
