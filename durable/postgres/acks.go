@@ -7,8 +7,9 @@ import (
 )
 
 // acks are the last acknowledgements. Done commits asynchronously: a crash of the server loses
-// the commits since its last flush of the log. Their rows are claimed again, by a worker that has
-// finished with them. They would stay claimed until the worker ends, and fire again then.
+// the commits since the last flush of the log. The rows of the lost commits are claimed again, by
+// a worker that has finished the rows. Without acks, such rows would stay claimed until the
+// worker ends, and then fire again.
 //
 // The server flushes at least once in three wal_writer_delay. A failover to a standby that lags
 // behind for no longer is the same to acks.

@@ -58,8 +58,8 @@ func (a *announcer) listen() {
 // errDeaf reports that LISTEN succeeds, and that a notification does not arrive.
 var errDeaf = errors.New("LISTEN succeeds, but notifications do not arrive, as behind PgBouncer in transaction mode; set Options.PollOnly there")
 
-// listenOnce listens on a new connection until it breaks. Before workers rely on that connection, it
-// waits for the notification that it has sent itself.
+// listenOnce listens on a new connection until the connection breaks. Before workers rely on the
+// connection, listenOnce waits for a notification that it has sent itself.
 func (a *announcer) listenOnce() error {
 	ctx, cancel := context.WithTimeout(a.ctx, a.options.Timeout)
 	defer cancel()
@@ -131,7 +131,8 @@ func (a *announcer) Announce() {
 	}
 }
 
-// freed makes all workers look for rows that one has leased: their marks may have passed them.
+// freed makes all workers look for the rows that a worker gives back: the marks of others may
+// have passed the rows.
 func (a *announcer) freed() {
 	a.look()
 	a.Announce()
@@ -140,7 +141,7 @@ func (a *announcer) freed() {
 // announce notifies other processes of near rows until the backend is closed, in separate
 // transactions: a transaction that notifies holds a lock on the whole database while it
 // commits. A notification that fails is repeated: if the mark of a worker has passed the rows,
-// the worker finds them only by its next sweep.
+// the worker finds the rows only by the next sweep.
 func (a *announcer) announce() {
 	var patience time.Duration
 	for {

@@ -19,8 +19,8 @@ const (
 	leaseBatch = 500
 )
 
-// postgresBackend implements [backend.Backend] by parts that own their state. [Open] makes a store of
-// it.
+// postgresBackend implements [backend.Backend] by parts that own their state. [Open] makes a store
+// of a postgresBackend.
 type postgresBackend struct {
 	*session
 	*announcer

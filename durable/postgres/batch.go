@@ -15,8 +15,8 @@ const (
 	maxBytes  = 8 << 20                // of payloads, in a batch
 	batchWait = 100 * time.Millisecond // for a locked row, in a batch
 
-	// maxRewritten bounds the rows that a transaction reads and writes with their payloads, so that the
-	// server does it within Options.Timeout.
+	// maxRewritten bounds the rows that a transaction reads and writes with payloads, so that the
+	// server finishes within Options.Timeout.
 	maxRewritten = 64
 )
 
@@ -43,9 +43,9 @@ func inHalves(ctx context.Context, at []int, store func(at []int) error, reject 
 	return errors.Join(inHalves(ctx, at[:half], store, reject), inHalves(ctx, at[half:], store, reject))
 }
 
-// passOver calls some until it has got most rows or finds no more. n is the number of rows to get, at
+// passOver calls some until there are most rows, or no more. n is the number of rows to get, at
 // most batch, after skip others. passOver passes over single rows that the database cannot read or
-// rejects: it asks for fewer rows until it has found them. It also does so after a timeout.
+// rejects: it asks for fewer rows until the bad rows are known, and also after a timeout.
 func passOver(batch, most int, some func(n, skip int) (got int, err error)) error {
 	var rejected error
 	all, skip := 0, 0

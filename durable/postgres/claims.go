@@ -13,8 +13,8 @@ import (
 type claims struct{ *leases }
 
 // Claim implements [backend.Backend]. A row that another transaction has locked is not claimed:
-// its lease is returned once the row is unlocked. If the database rejects the claim of a row,
-// its lease is returned after a pause.
+// the lease is returned once the row is unlocked. If the database rejects the claim of a row,
+// the lease is returned after a pause.
 func (l claims) Claim(ctx context.Context, worker int64, claims []backend.Claim) ([]backend.Answer, error) {
 	c := claiming{leases: l.leases, worker: worker, claims: claims, answers: make([]backend.Answer, len(claims))}
 	simple, again, others := divide(claims)
@@ -70,8 +70,9 @@ func divide(claims []backend.Claim) (simple, again, others []int) {
 	return simple, again, others
 }
 
-// sharing returns the number of claims at positions, from the first on, that share a transaction: it
-// reads and writes their payloads. After a timeout, its repetition would find the rows locked.
+// sharing returns the number of claims at positions, from the first on, that share a transaction:
+// the transaction reads and writes the payloads. After a timeout, a repetition would find the rows
+// locked.
 func sharing(claims []backend.Claim, at []int) (n int) {
 	for size := 0; n < len(at) && n < maxRewritten && size < maxBytes/8; n++ {
 		if next := claims[at[n]].Next; next != nil {
@@ -157,8 +158,8 @@ func (c *claiming) again(ctx context.Context, t *txn, _ []int, r refs) error {
 	return err
 }
 
-// others makes claims that store next occurrences, skip some, or depend on other rows of their keys. It
-// leaves out rows that another transaction has locked.
+// others makes claims that store next occurrences, skip some, or depend on other rows of their
+// keys. others leaves out rows that another transaction has locked.
 func (c *claiming) others(ctx context.Context, t *txn, at []int, r refs) error {
 	busy, err := c.busyKeys(ctx, t, at)
 	if err != nil {
@@ -213,9 +214,9 @@ func (b *busy) with(ref backend.Ref) bool {
 	return false
 }
 
-// busyKeys reads the claimed rows of the keys with claims that depend on them. Before, it locks
-// these keys against other claims of that kind, until the transaction ends: two transactions
-// that claim different rows of a key would not see each other.
+// busyKeys reads the claimed rows of the keys with claims that depend on them. Before the read,
+// busyKeys locks the keys against other such claims, until the transaction ends: two
+// transactions that claim different rows of a key would not see each other.
 func (c *claiming) busyKeys(ctx context.Context, t *txn, at []int) (b busy, err error) {
 	var keys [][]byte
 	for _, i := range at {

@@ -6,11 +6,11 @@
 //
 // # Privileges
 //
-// The first Open needs CREATE on the database, or an existing schema with CREATE.
-// Later ones need USAGE on the schema and its sequences; SELECT on the table meta; and
-// SELECT, INSERT, UPDATE, and DELETE on the tables entry, dead, worker, and pause. Open plans
-// each statement of this package and names a missing privilege. It rejects row-level security that
-// may hide rows from the role; if it is enabled later, calls that miss a row return an error.
+// The first Open needs CREATE on the database, or an existing schema with CREATE. A later Open
+// needs USAGE on the schema and its sequences; SELECT on the table meta; and SELECT, INSERT,
+// UPDATE, and DELETE on the tables entry, dead, worker, and pause. Open plans each statement of
+// this package and names a missing privilege. Open rejects row-level security that may hide rows
+// from the role; if row-level security is enabled later, calls that miss a row return an error.
 //
 // Rows that were copied without the values of the sequences, as by logical replication, would get
 // generations again. Open moves such sequences if the role has UPDATE on them, and returns an error
@@ -32,9 +32,9 @@
 // then ends one of them with error 40P01. Operations on a single key do not deadlock, with one
 // exception: after Done, a transaction sets the same key, which others have set since Done.
 //
-// A transaction keeps the rows of its keys locked until it ends, also after ErrFired. It delays
-// the operations on these keys, and the acknowledgement of an entry that fires during the
-// transaction. A Work that ends waits for the acknowledgement, up to half of
+// A transaction keeps the rows of its keys locked until the end, even after ErrFired. Such a
+// transaction delays the operations on these keys, and the acknowledgement of an entry that
+// fires during the transaction. A Work that ends waits for the acknowledgement, up to half of
 // [durable.Options].Lease: if a row is locked for longer, its entry fires again. Workers find
 // an entry within five seconds if its transaction takes more than a minute and commits it when
 // it is due.
@@ -42,10 +42,10 @@
 // # Rejected claims and outcomes
 //
 // A constraint or a trigger of yours may reject the claim of an entry, so that the entry stays
-// pending, or the acknowledgement of its firing, its retry, or its dead letter. The entry stays
-// claimed then. The worker tries again, after up to ten seconds each, and a Work that ends
-// tries outcomes once more. If that fails, too, the entry fires again. Other entries do not
-// wait.
+// pending, or the acknowledgement of its firing, its retry, or its dead letter. In the latter
+// cases, the entry stays claimed. The worker tries again, after up to ten seconds each, and a
+// Work that ends tries outcomes once more. If the last try fails, too, the entry fires again.
+// Other entries do not wait.
 //
 // # PgBouncer
 //
@@ -62,10 +62,10 @@
 // If the context of a call ends before the COMMIT of its transaction is sent, the call has no
 // effect. A COMMIT that is under way may still take effect, up to [Options].Timeout later.
 //
-// If the answer to a COMMIT is lost, the store asks the server for the outcome. A server that does not
-// tell its timeline cannot answer: with its default settings, Amazon Aurora is one, as is a server
-// that forbids the function pg_current_wal_lsn. The call then returns an error, and may have taken
-// effect.
+// If the answer to a COMMIT is lost, the store asks the server for the outcome. A server that does
+// not tell its timeline cannot answer: examples are Amazon Aurora with default settings, and a
+// server that forbids the function pg_current_wal_lsn. The call then returns an error, and may have
+// taken effect.
 //
 // # Clock
 //
@@ -77,7 +77,8 @@
 // # Damage
 //
 // A damaged entry does not fire. Cancel deletes it, Discard deletes a damaged dead letter,
-// and other calls for it return durable.ErrDamaged. The command hwtdurable verify names it.
+// and other calls for the entry return durable.ErrDamaged. The command hwtdurable verify
+// names the entry.
 //
 // # Replication
 //
@@ -90,7 +91,7 @@
 // has lost. The caller's transactions keep their setting.
 package postgres
 
-// The code in this package, from the bottom: each file uses those above it in this list, with few
+// The code in this package, from the bottom: each file uses files above it in this list, with few
 // exceptions.
 //
 //	options.go    Options

@@ -25,7 +25,8 @@ var errAbandoned = errors.New("the context of a call has ended")
 // errAborted reports that a transaction had no effect.
 var errAborted = errors.New("the transaction was rolled back")
 
-// errLacks reports what the role may not do. It does not pass: an administrator has to change it.
+// errLacks reports what the role may not do. The condition is permanent: an administrator has to
+// grant the privilege.
 var errLacks = errors.New("the role lacks")
 
 // errPool reports that no connection became free in time.

@@ -16,7 +16,7 @@ type finishing struct {
 	outcomes []backend.Outcome
 	applied  []bool
 	met      []bool      // rows that are not locked
-	locked   []bool      // rows that are, or that moved aside meanwhile
+	locked   []bool      // rows that are there, or have moved aside
 	rejected []rejection // outcomes that fail alone
 }
 

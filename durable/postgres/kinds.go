@@ -11,16 +11,16 @@ import (
 	"github.com/hashedwheel/hwt/durable/backend"
 )
 
-// The index of kinds exists in a store only if its workers lease kinds. It has the rows of
-// entry_due that have a kind. leaseKindsSQL says why it compares holder with 1.
+// The index of kinds exists in a store only if its workers lease kinds. The index has the
+// rows of entry_due with a kind. leaseKindsSQL says why the index compares holder with 1.
 const (
 	kindIndexSQL = `SELECT EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 		WHERE n.nspname = $1 AND c.relname = 'entry_kind')`
 	createKindIndexSQL = `CREATE INDEX IF NOT EXISTS entry_kind ON {s}.entry ({kind}, due) WHERE holder < 1 AND {has kind}`
 )
 
-// PrepareKinds implements [backend.Backend]. It creates the index of kinds. Writes wait while PostgreSQL
-// builds it.
+// PrepareKinds implements [backend.Backend]. PrepareKinds creates the index of kinds. Writes wait
+// during the build.
 func (l *leases) PrepareKinds(ctx context.Context) error {
 	err := l.insist(ctx, func(ctx context.Context) error {
 		return pgx.BeginTxFunc(ctx, l.pool, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(tx pgx.Tx) error {
@@ -41,8 +41,8 @@ func (l *leases) PrepareKinds(ctx context.Context) error {
 	return err
 }
 
-// Lease implements [backend.Backend]. It marks rows with the worker, so that no other
-// one gets them, and claims overdue one-shots.
+// Lease implements [backend.Backend]. Lease marks rows with the worker, so that no other
+// worker gets them, and claims overdue one-shots.
 func (l *leases) Lease(ctx context.Context, req backend.LeaseRequest) ([]backend.Leased, error) {
 	some := leasing{leases: l, req: &req, rows: make([][]backend.Row, len(req.Lanes)), ends: make([]end, len(req.Lanes)), schedules: [][]byte{}}
 	for _, s := range req.Schedules {
@@ -89,8 +89,8 @@ type leasing struct {
 	bytes     int64           // of their payloads
 }
 
-// end says how far a call looks at the rows of a lane: from the due time after up to the due time upto. If the lane
-// leaves no group out, it has no limit but its number of rows.
+// end says how far a call looks at the rows of a lane: from the due time after up to the due time
+// upto. If the lane leaves no group out, only the number of rows limits it.
 type end struct {
 	after, upto int64
 	found       bool // a row, if the lane leaves groups out

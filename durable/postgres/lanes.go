@@ -15,20 +15,19 @@ import (
 
 // lanes commit concurrent operations together. Each lane has one batch under way.
 //
-// A key is in one batch at most: later operations on it wait. If a batch waits too
-// long for a row that another transaction has locked, its operations run singly, in two
-// kinds of slots:
+// A key is in one batch at most: later operations on it wait. If a batch waits too long for
+// a row that another transaction has locked, the operations run singly, in two kinds of
+// slots:
 //
 //   - A brief slot is for one try that waits a millisecond for a lock.
 //   - A patient slot is for an operation on a locked row. It waits in line at the row, a second
 //     per try, while other operations wait there.
 //
-// An operation on a locked row waits for a patient slot. One statement per watchEvery asks for
-// all of these operations which rows are unlocked, and sends them to the brief slots. An
-// operation on an unlocked row waits for brief tries, and after a failed one for a pause of up
-// to half a second, however many rows are locked. Rows that open transactions have inserted are
-// invisible to the statement: operations on these keys count as unlocked, and take part in the
-// brief tries.
+// An operation on a locked row waits for a patient slot. One statement per watchEvery finds the
+// operations with unlocked rows, and sends them to the brief slots. An operation on an unlocked
+// row waits for brief tries, and after a failed try for a pause of up to half a second, however
+// many rows are locked. Rows that open transactions have inserted are invisible to the
+// statement: operations on these keys count as unlocked, and take part in the brief tries.
 type lanes struct {
 	*session
 	announcer *announcer
@@ -59,7 +58,7 @@ type item struct {
 	op     backend.Op
 	job    *job
 	result *backend.Result
-	locked bool // at the last look at its rows. Only its goroutine.
+	locked bool // at the last look at the rows. Only the item's goroutine.
 }
 
 const (
@@ -76,7 +75,8 @@ func newLanes(s *session, a *announcer, z *sizes) *lanes {
 		brief: make(chan struct{}, briefCount), patient: make(chan struct{}, patientCount)}
 }
 
-// Apply implements [backend.Backend]. It queues ops and waits for their results, or until ctx ends.
+// Apply implements [backend.Backend]. Apply queues ops and waits for the results, or until ctx
+// ends.
 func (l *lanes) Apply(ctx context.Context, ops []backend.Op) ([]backend.Result, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -160,7 +160,7 @@ func (l *lanes) take() (batch []*item) {
 	return batch
 }
 
-// finish answers items, with err if it is not nil, and frees their keys.
+// finish answers items, with a non-nil err, and frees the keys.
 func (l *lanes) finish(items []*item, err error) {
 	announce := false
 	for _, it := range items {
@@ -210,9 +210,9 @@ func (l *lanes) run(batch []*item) {
 	}
 }
 
-// try stores a batch in one transaction and fills in its results. Operations have no effect if
-// their callers no longer wait once it begins. If a caller gives up before the COMMIT, try
-// fails, and the next try leaves its operations out.
+// try stores a batch in one transaction and fills in the results. Operations have no effect if
+// no caller waits once the transaction begins. If a caller gives up before the COMMIT, try
+// fails, and the next try leaves out the caller's operations.
 func (l *lanes) try(ctx context.Context, batch []*item, wait time.Duration) error {
 	var live []*item
 	var results []backend.Result
@@ -246,7 +246,7 @@ func (l *lanes) try(ctx context.Context, batch []*item, wait time.Duration) erro
 	return nil
 }
 
-// runSingly stores one operation, however long its row is locked, until its caller's
+// runSingly stores one operation, however long the row is locked, until the caller's
 // context ends or the backend is closed.
 func (l *lanes) runSingly(it *item) {
 	err := l.insist(it.job.ctx, func(ctx context.Context) error {
@@ -346,7 +346,7 @@ func (l *lanes) lockedKeys(items []*item) (map[string]bool, error) {
 
 // close ends the session's context, by which all operations fail.
 func (l *lanes) close() {
-	l.mu.Lock() // Apply begins none afterwards
+	l.mu.Lock() // Apply begins no operation afterwards
 	defer l.mu.Unlock()
 	l.end()
 }

@@ -82,8 +82,8 @@ func (in *intact) scan(scan scanner) error {
 	return err
 }
 
-// take runs a statement that gives up to most rows to worker, and returns them. Large payloads end it
-// early, so that the first rows fire while the others are read.
+// take runs a statement that gives up to most rows to worker, and returns the rows. Large payloads
+// end the statement early, so that the first rows fire while the others are read.
 func (l *leases) take(ctx context.Context, worker int64, most int, sql string, args ...any) (rows []backend.Row, err error) {
 	err = passOver(most, most, func(n, skip int) (int, error) {
 		some, err := l.takeOnce(ctx, worker, n, skip, sql, args...)
@@ -93,8 +93,9 @@ func (l *leases) take(ctx context.Context, worker int64, most int, sql string, a
 	return rows, err
 }
 
-// takeOnce is take in one transaction. Damaged rows stay or become pending: All finds them, and
-// Cancel deletes them. If the outcome of the transaction is unknown, takeOnce reads the rows again.
+// takeOnce is take in one transaction. Damaged rows stay or become pending: All finds damaged rows,
+// and Cancel deletes them. If the outcome of the transaction is unknown, takeOnce reads the rows
+// again.
 func (l *leases) takeOnce(ctx context.Context, worker int64, n, skip int, sql string, args ...any) ([]backend.Row, error) {
 	var taken intact
 	err := l.asWorker(ctx, worker, false, func(ctx context.Context, t *txn) error {

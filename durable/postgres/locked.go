@@ -22,10 +22,10 @@ type locked struct {
 	now         int64
 }
 
-// lockKeys locks the main rows of the keys of ops and the dead letters that they name, and
-// reads the detached rows. It locks the rows of keys to cancel, because these keys store no
-// rows. It takes the new generations after the locks: a generation taken before could be
-// smaller than the generation of a version that is stored before the lock.
+// lockKeys locks the main rows of the keys of ops and the dead letters that ops name, and
+// reads the detached rows. lockKeys locks the rows of keys to cancel, because these keys
+// store no rows. New generations are taken after the locks: a generation taken before could
+// be smaller than the generation of a version that is stored before the lock.
 func lockKeys(ctx context.Context, q querier, ops []backend.Op) (locked, error) {
 	l := locked{rows: make(map[string][]backend.Row), dead: make(map[backend.Ref]*backend.Dead),
 		damaged: make(map[backend.Ref]error), torn: make(map[string]error)}
@@ -76,8 +76,8 @@ func lockRefs(ctx context.Context, q querier, r refs, others string) (locked, er
 	return l, err
 }
 
-// scanRow reads a row. The generation of a damaged one is its slot, or counts as recent. It fires
-// only while its worker lives.
+// scanRow reads a row. The generation of a damaged row is the slot, or counts as recent. A
+// damaged row fires only while its worker lives.
 func (l *locked) scanRow(scan scanner) error {
 	var firing bool
 	r, err := scanRow(scan, &firing)
@@ -125,7 +125,7 @@ func (l *locked) find(ref backend.Ref) *backend.Row {
 	return &rows[i]
 }
 
-// decide returns the effect of op on its locked rows. A damaged row fails the operation, except a
+// decide returns the effect of op on the locked rows. A damaged row fails the operation, except a
 // Cancel of all rows, and a damaged dead letter all but its Discard.
 func (l *locked) decide(op *backend.Op, next uint64) backend.Change {
 	torn, damaged := l.torn[op.Row.Key], l.damaged[letter(op)]
@@ -151,13 +151,14 @@ type writes struct {
 	inserts, updates columns
 	updated          []int64         // slots of the rows that updates replace
 	letters          []*backend.Dead // to bury
-	detached         refs            // inserted into the main slot, from which they go to their own
+	detached         refs            // inserted into the main slot, and then moved to a separate slot
 	removed          refs            // keys and slots
-	newest           int64           // generation of the rows that leave their key or its main slot, or 0
+	newest           int64           // generation of the rows that leave their key or the main slot, or 0
 }
 
 // add plans a change of a key with locked rows. A row that leaves its slot for another slot is
-// updated, not deleted and inserted: a transaction that waits for its lock follows the update.
+// updated, not deleted and inserted: a transaction that waits for the row's lock follows the
+// update.
 func (w *writes) add(rows []backend.Row, c backend.Change) {
 	deletes := c.Delete
 	for i := range c.Put {
@@ -170,8 +171,8 @@ func (w *writes) add(rows []backend.Row, c backend.Change) {
 			w.update(p, deletes[0].Slot())
 			deletes = deletes[1:]
 		case p.Detached && !hasMain(rows):
-			// No lock protects the absent main row. The insertion into its slot waits for
-			// concurrent ones of the key, and they for it.
+			// No lock protects the absent main row. An insertion into the main slot and
+			// concurrent insertions of the key wait for each other.
 			main := *p
 			main.Detached = false
 			w.inserts.add(&main)
@@ -198,9 +199,9 @@ func (w *writes) update(r *backend.Row, slot uint64) {
 	w.updated = append(w.updated, int64(slot))
 }
 
-// store runs the writes by q. It returns errMissed if another transaction has
-// inserted a row in the place of one of them; then nothing may be committed. It runs
-// afterInserts before it counts its own removals.
+// store runs the writes by q. store returns errMissed if another transaction has inserted a
+// row in the place of a planned row; then nothing may be committed. store runs afterInserts
+// before counting the removals.
 func (w *writes) store(ctx context.Context, q querier, afterInserts ...stmt) error {
 	var stmts []stmt
 	inserted, buried := 0, make(map[backend.Ref]bool)
@@ -237,8 +238,8 @@ func (w *writes) store(ctx context.Context, q querier, afterInserts ...stmt) err
 	return err
 }
 
-// bury returns the statement that stores dead letters, and notes those that it has stored. It leaves
-// out a letter if there is one of the same key and generation.
+// bury returns the statement that stores dead letters, and notes the stored letters. bury leaves
+// out a letter if the key has a letter of the same generation.
 func bury(letters []*backend.Dead, buried map[backend.Ref]bool) stmt {
 	var rows columns
 	var texts [][]byte
@@ -257,9 +258,9 @@ func bury(letters []*backend.Dead, buried map[backend.Ref]bool) stmt {
 	}, burySQL, append(rows.args(), texts, givenUp)...)
 }
 
-// buryRest gives new generations to the dead letters that are not buried, and buries them.
-// Other letters have the same generations if the sequence was once behind its rows: see
-// checkSequences.
+// buryRest gives new generations to the dead letters that are not buried, and buries the
+// letters. Other letters have the same generations if the sequence was once behind the
+// rows: see checkSequences.
 func (w *writes) buryRest(ctx context.Context, q querier, buried map[backend.Ref]bool) error {
 	var rest []*backend.Dead
 	for _, d := range w.letters {

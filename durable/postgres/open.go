@@ -16,16 +16,16 @@ type Store struct {
 	backend *postgresBackend
 }
 
-// Open opens the store in a schema of the pool's database, and creates or upgrades its
+// Open opens the store in a schema of the pool's database, and creates or upgrades the
 // tables. The pool stays the caller's: [durable.Store.Close] leaves it open.
 //
-// The pool needs four connections or more, and one more per concurrent handler that uses it:
-// heartbeats wait for a connection, too, and a lease that is renewed too late ends. A handler
-// needs a second one to call methods of the Store, rather than of a Tx, while its transaction is
-// open. Another connection, outside of the pool, listens.
+// The pool needs four connections or more, and one more per concurrent handler that uses the
+// pool: heartbeats wait for a connection, too, and a lease that is renewed too late ends. A
+// handler needs a second connection to call methods of the Store, rather than of a Tx, while its
+// transaction is open. Another connection, outside of the pool, listens.
 //
-// Open waits for an unreachable server until ctx ends. It names privileges that the
-// role lacks, and rejects tables of a later version that this package cannot read.
+// Open waits for an unreachable server until ctx ends. Open names privileges that the role
+// lacks, and rejects tables of a later version that this package cannot read.
 func Open(ctx context.Context, pool *pgxpool.Pool, options *Options) (*Store, error) {
 	b, err := newBackend(ctx, pool, options)
 	if err != nil {
@@ -39,7 +39,7 @@ func Open(ctx context.Context, pool *pgxpool.Pool, options *Options) (*Store, er
 	return &Store{store, b}, nil
 }
 
-// Verify compares the sequences of the store with its rows. It returns an error that wraps
+// Verify compares the sequences of the store with the rows. Verify returns an error that wraps
 // durable.ErrDamaged and names the sequences that are behind, or nil. Verify reads all rows, and
 // verifies no checksums: [durable.Store.All] and [durable.Store.Dead] do.
 func (s *Store) Verify(ctx context.Context) error {

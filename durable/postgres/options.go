@@ -28,13 +28,13 @@ type Options struct {
 	PollOnly bool
 
 	// QuietTx keeps the methods of a Tx from calling pg_notify in the caller's transaction.
-	// A notifying transaction holds a lock on the whole database while it commits.
-	// Workers then find the entry by polling: within half a second if they set QuietTx
-	// or PollOnly, too, and within five seconds otherwise.
+	// A notifying transaction holds a lock on the whole database during its commit. Workers
+	// then find the entry by polling: within half a second if they set QuietTx or PollOnly,
+	// too, and within five seconds otherwise.
 	QuietTx bool
 
-	// MaxBytes limits the disk space of the tables and indexes. Above it, the Set and
-	// Create methods return durable.ErrFull; all others still work. The space of fired
+	// MaxBytes limits the disk space of the tables and indexes. Above the limit, the Set
+	// and Create methods return durable.ErrFull; all others still work. The space of fired
 	// entries is reused, but counts until VACUUM FULL releases it. The default, 0, means no
 	// limit.
 	MaxBytes int64

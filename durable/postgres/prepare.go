@@ -36,7 +36,7 @@ const copiedSQL = `SELECT witness <> coalesce(pg_sequence_last_value({s.witness}
 		AND has_sequence_privilege({s.worker_id_seq}, 'UPDATE') AND current_setting('transaction_read_only') = 'off'
 	FROM {s}.meta`
 
-// behindSQL are the sequences that are behind their rows, with the largest value of these.
+// behindSQL are the sequences behind their rows, with the largest value of the rows.
 const behindSQL = `SELECT name, rows FROM (VALUES
 		('generation', coalesce(pg_sequence_last_value({s.generation}), 0),
 			greatest((SELECT max(generation) FROM {s}.entry), (SELECT max(generation) FROM {s}.dead))),
@@ -106,7 +106,7 @@ func (p preparer) migrate(ctx context.Context, tx pgx.Tx) error {
 	return nil
 }
 
-// version returns the version of the tables, or 0 if there are none.
+// version returns the version of the tables, or 0 without tables.
 func (p preparer) version(ctx context.Context, tx pgx.Tx) (version int, err error) {
 	var exists bool
 	err = tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
@@ -156,8 +156,8 @@ func hiddenError(tables []string) error {
 // parameter matches a parameter of a statement.
 var parameter = regexp.MustCompile(`\$(\d+)`)
 
-// explained returns statements that plan all of the backend's, without running them. PostgreSQL
-// checks the privileges for tables, columns, and functions, and that these exist.
+// explained returns statements that plan all statements of the backend, without running them.
+// PostgreSQL checks that tables, columns, and functions exist, and the privileges for them.
 func (preparer) explained() (stmts []stmt) {
 	plain := filled("hwt", false) // another schema's name may have a parameter's form
 	for _, sql := range statements {
@@ -191,7 +191,7 @@ func behindOf(all *[]sequence) func(scanner) error {
 const unlimitedSQL = `SELECT set_config('statement_timeout', '0', true)`
 
 // checkSequences moves sequences that are behind their rows, or returns an error. Generations would
-// start again below those that handlers know, and dead letters would collide.
+// start again below the generations that handlers know, and dead letters would collide.
 func (p preparer) checkSequences(ctx context.Context, tx pgx.Tx) error {
 	q := pgxQuerier{tx, p.text}
 	var copied, allowed bool
@@ -215,7 +215,7 @@ func (p preparer) checkSequences(ctx context.Context, tx pgx.Tx) error {
 		}
 		p.options.Logger.Error("durable: moving a sequence that is behind its rows, as after a copy without the values of sequences",
 			"schema", p.options.Schema, "sequence", s.name, "rows", s.rows)
-		stmts = append(stmts, query(nil, `SELECT setval({s.`+s.name+`}, $1)`, s.rows+recent)) // others may take values meanwhile
+		stmts = append(stmts, query(nil, `SELECT setval({s.`+s.name+`}, $1)`, s.rows+recent)) // others may take values at the same time
 	}
 	return q.run(ctx, stmts...)
 }

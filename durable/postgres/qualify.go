@@ -7,9 +7,9 @@ import (
 
 // Statements run in sessions with a search_path of the user, and in the user's transactions. A
 // schema on that path may belong to somebody else, who may create functions and operators
-// there: PostgreSQL prefers a function that fits the types of its arguments better to its own,
-// and it runs with the privileges of the caller (CVE-2018-1058). For this reason, qualified
-// puts pg_catalog before every name.
+// there: PostgreSQL prefers a function that fits the types of the arguments better than a
+// built-in function, and runs such a function with the privileges of the caller
+// (CVE-2018-1058). For this reason, qualified puts pg_catalog before every name.
 //
 // Three conventions make this possible without a parser:
 //

@@ -10,7 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// stmt is a statement with its arguments. forSchema fills in the placeholders of its text. row
+// stmt is a statement with its arguments. forSchema fills in the placeholders of the text. row
 // is called for each row of the result; nil discards them.
 type stmt struct {
 	sql  string
@@ -21,7 +21,7 @@ type stmt struct {
 func query(row func(scanner) error, sql string, args ...any) stmt { return stmt{sql, args, row} }
 func execute(sql string, args ...any) stmt                        { return stmt{sql, args, nil} }
 
-// querier runs statements in order, in one round trip if it can. After an error it
+// querier runs statements in order, in one round trip if it can. After an error, a querier
 // skips the rest. write is run for the last statements of a transaction that writes.
 type querier interface {
 	run(ctx context.Context, stmts ...stmt) error

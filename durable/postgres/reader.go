@@ -48,8 +48,8 @@ func (r reader) DeadPage(ctx context.Context, prefix string, after backend.Ref, 
 
 func scanEntry(scan scanner) (backend.Row, error) { return scanRow(scan) }
 
-// read returns the rows of a query as one reads them. An error comes with those before it. args may
-// contain the budget, which a slow line makes smaller.
+// read returns the rows of a query as one reads them. An error comes with the rows before the
+// error. args may contain the budget, which a slow line makes smaller.
 func read[T any](ctx context.Context, r reader, one func(scanner) (T, error), sql string, args func() []any) (all []T, err error) {
 	err = r.insist(ctx, func(ctx context.Context) error {
 		all = nil
@@ -61,8 +61,8 @@ func read[T any](ctx context.Context, r reader, one func(scanner) (T, error), sq
 	return all, err
 }
 
-// span returns the arguments of a page: the position behind which it begins, which is not before the
-// prefix, so that an index scan begins there; the end of the prefix; its bytes; and its rows.
+// span returns the arguments of a page: the position behind which the page begins, no earlier than
+// the prefix, so that an index scan begins there; the end of the prefix; the bytes; and the rows.
 func (r reader) span(prefix, key string, position uint64, most int, more ...any) []any {
 	at := int64(position)
 	if key < prefix {

@@ -10,11 +10,11 @@ import (
 	"github.com/hashedwheel/hwt/durable/backend"
 )
 
-// returner finishes work on rows that a caller's open transaction has locked: it
-// returns the leases of rows that could not be claimed, and stores outcomes. It also stores
-// outcomes that the database rejects. Since these may fail forever, it tries all of them
-// together, after pauses that grow, and logs one error per try. After a crash of the server, it
-// stores the last acknowledgements again.
+// returner finishes work on rows that a caller's open transaction has locked: it returns the
+// leases of rows that could not be claimed, and stores outcomes. returner also stores outcomes
+// that the database rejects. Since rejected outcomes may fail forever, returner tries all of
+// them together, after pauses that grow, and logs one error per try. After a crash of the
+// server, returner stores the last acknowledgements again.
 type returner struct {
 	*session
 	announcer *announcer
@@ -23,7 +23,7 @@ type returner struct {
 	mu       sync.Mutex
 	rows     map[holding]time.Time       // to give back from a time on. Guarded by mu.
 	outcomes map[holding]backend.Outcome // to try now. Guarded by mu.
-	rejected map[holding]backend.Outcome // to try at again, also while they are tried. Guarded by mu.
+	rejected map[holding]backend.Outcome // to try again, even during a try. Guarded by mu.
 	again    time.Time                   // Guarded by mu.
 	pause    time.Duration               // before again; 0 if the last try left no outcome rejected. Guarded by mu.
 }
@@ -39,7 +39,7 @@ const (
 	maxRejectedPause = 10 * time.Second
 
 	// maxRejected bounds the memory of rejected outcomes, and the transactions of a try: two
-	// per outcome. Beyond it, workers keep their outcomes.
+	// per outcome. Beyond the bound, workers keep outcomes.
 	maxRejected = 1000
 )
 
@@ -54,8 +54,8 @@ func newReturner(s *session, a *announcer) *returner {
 	}
 }
 
-// giveBack takes over a row that worker may have leased, to return it after the longest of the
-// pauses given for it.
+// giveBack takes over a row that worker may have leased, to return the row after the longest
+// pause given for the row.
 func (r *returner) giveBack(worker int64, ref backend.Ref, pause time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -67,8 +67,8 @@ func (r *returner) giveBack(worker int64, ref backend.Ref, pause time.Duration) 
 }
 
 // keep takes over the outcomes that f has not stored: outcomes of locked rows, and rejected
-// outcomes. It returns the error of one if it has too many rejected ones. Outcomes that follow
-// before the next try are neither logged nor tried alone.
+// outcomes. keep returns the error of an outcome if too many are rejected. Outcomes that
+// follow before the next try are neither logged nor tried alone.
 func (r *returner) keep(f *finishing) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -176,21 +176,21 @@ func (r *returner) run() {
 			return
 		}
 		for left := true; left && r.ctx.Err() == nil; {
-			r.sleep(r.ctx, 50*time.Millisecond) // a row whose claim fails is leased again immediately
+			r.sleep(r.ctx, 50*time.Millisecond) // a row with a failed claim is leased again immediately
 			rows := r.tryRows()
 			left = r.tryOutcomes() || rows
 		}
 	}
 }
 
-// tryOutcomes tries each outcome once, and rejected ones if it is time. It reports whether any is
-// left.
+// tryOutcomes tries each outcome once, and rejected outcomes at their time. tryOutcomes reports
+// whether any is left.
 func (r *returner) tryOutcomes() (left bool) {
 	var last error
 	for worker, outcomes := range r.toTry() {
 		f, err := finish(r.ctx, r.session, worker, outcomes)
 		for i, o := range outcomes {
-			if o.Fate != backend.Done && f.applied[i] { // also if others failed
+			if o.Fate != backend.Done && f.applied[i] { // even if others failed
 				r.announcer.freed() // a retry may be due
 				break
 			}

@@ -16,8 +16,8 @@ import (
 	"github.com/hashedwheel/hwt/durable/backend"
 )
 
-// session runs statements and transactions on connections of the pool, and repeats them while the
-// database is away. The other parts of the backend use it.
+// session runs statements and transactions on connections of the pool, and repeats both while the
+// database is away. The other parts of the backend use a session.
 type session struct {
 	pool    *pgxpool.Pool
 	options Options                 // complete. Immutable.
@@ -43,15 +43,15 @@ func newSession(pool *pgxpool.Pool, o Options) *session {
 func (s *session) Trouble() *backend.Trouble { return &s.trouble.Trouble }
 
 // Settings of a transaction. Statements on few rows must use an index in its order,
-// whatever the planner believes of a table that has just been filled: no scan of the
-// table, and no sort of all rows within the lead for one batch of them. The planner then
-// takes the reading of a sequence for expensive, and would compile it.
+// whatever the planner believes of a table that has just been filled: no scan of the table,
+// and no sort of all rows within the lead for one batch of them. The planner then
+// overestimates the reading of a sequence, and would compile it.
 //
 // With row_security off, a statement fails instead of passing over rows that are hidden from the role.
 //
-// The server gives up the wait for a lock before Options.Timeout gives up the connection. It
-// ends a transaction if its client is silent for that time: the transaction of a machine that
-// has died would keep its rows locked, and claims skip locked rows. If a role has
+// The server gives up the wait for a lock before Options.Timeout gives up the connection. The
+// server ends a transaction of a client that is silent for that time: the transaction of a
+// dead machine would keep rows locked, and claims skip locked rows. If a role has
 // synchronous_commit off, the store would lose calls that have returned nil, and claims of
 // entries that have fired.
 func (s *session) settings(lockTimeout time.Duration, async bool) []stmt {
@@ -64,8 +64,8 @@ func (s *session) settings(lockTimeout time.Duration, async bool) []stmt {
 		fmt.Sprintf("%dms", lockTimeout.Milliseconds()), async, fmt.Sprintf("%dms", s.options.Timeout.Milliseconds()))}
 }
 
-// inTx runs f in a transaction, and commits it. The transaction begins with the first
-// statement. f calls write last if it writes.
+// inTx runs f in a transaction, and commits. The transaction begins with the first
+// statement. f calls write last, if f writes.
 func (s *session) inTx(ctx context.Context, settings []stmt, f func(t *txn) error) error {
 	conn, err := s.acquire(ctx)
 	if err != nil {
@@ -82,10 +82,11 @@ func (s *session) inTx(ctx context.Context, settings []stmt, f func(t *txn) erro
 	return s.commit(ctx, conn, t.id)
 }
 
-// homeOf returns the home of a connection. It asks the server before the first transaction of a
-// connection, which ends with its home: reading the server's statistics is slow on PostgreSQL 14.
-// Amazon Aurora does not report its timeline, and a hardened server may forbid each of these
-// functions. Then the outcome is unknown for a transaction whose answer to COMMIT is lost.
+// homeOf returns the home of a connection. homeOf asks the server before the first transaction of
+// a connection, and a connection ends with its home: reading the server's statistics is slow on
+// PostgreSQL 14. Amazon Aurora does not report its timeline, and a hardened server may forbid
+// each of these functions. The outcome of a transaction with a lost answer to COMMIT is then
+// unknown.
 func (s *session) homeOf(ctx context.Context, conn *pgxpool.Conn) (home, error) {
 	const key = "hwt home"
 	known := conn.Conn().PgConn().CustomData()
@@ -114,8 +115,8 @@ func (s *session) homeOf(ctx context.Context, conn *pgxpool.Conn) (home, error) 
 	return h, nil
 }
 
-// acquire takes a connection from the pool. The wait ends as that for an answer does, so that
-// a pool whose connections are all in use is noticed.
+// acquire takes a connection from the pool. The wait ends as the wait for an answer does, so
+// that a pool without a free connection is noticed.
 func (s *session) acquire(ctx context.Context) (*pgxpool.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.options.Timeout)
 	defer cancel()
@@ -126,7 +127,7 @@ func (s *session) acquire(ctx context.Context) (*pgxpool.Conn, error) {
 	return conn, err
 }
 
-// rollback ends a transaction that failed with err, if it has begun, and releases its connection.
+// rollback ends a begun transaction that failed with err, and releases the connection.
 func (s *session) rollback(conn *pgxpool.Conn, err error) {
 	if conn.Conn().PgConn().TxStatus() != 'I' {
 		ctx, cancel := context.WithTimeout(s.ctx, s.options.Timeout)
@@ -145,7 +146,7 @@ func (s *session) release(conn *pgxpool.Conn, err error) {
 		s.reset.Store(now)
 		s.pool.Reset()
 	}
-	conn.Release() // closes it if it is in a transaction, or the pool was reset meanwhile
+	conn.Release() // closes the connection if a transaction is open, or if the pool was reset
 }
 
 // commit commits a transaction and releases its connection.

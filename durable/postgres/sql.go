@@ -28,14 +28,14 @@ const firing = `e.state = 1 AND EXISTS (SELECT FROM {s}.worker w
 const paused = `(EXISTS (SELECT FROM {s}.pause) AND EXISTS (SELECT FROM {s}.pause p
 	WHERE substr(e.key, 1, octet_length(p.prefix)) = p.prefix AND (p.grp = '' OR p.grp = e.grp)))`
 
-// withinBudget are the rows of f, in its order, up to the first one that is behind $4 bytes of payloads.
+// withinBudget are the rows of f, in order, up to the first row behind $4 bytes of payloads.
 const withinBudget = `b AS (SELECT key, slot, sum(size) OVER (ROWS UNBOUNDED PRECEDING) - size AS before FROM f),
 	l AS (SELECT key, slot FROM b WHERE before < $4)`
 
 // filled returns a function that fills in the placeholders of a statement. {s} stands for the
-// schema, {cols} for the columns, {e.cols} for those of e, {rows} for arrays of all columns, {named}
-// for named, {firing} for firing, {budget} for withinBudget, and {clock} for the time. {s.name} is a sequence or a table as a
-// literal. The function qualifies names if qualify is set.
+// schema, {cols} for the columns, {e.cols} for the columns of e, {rows} for arrays of all columns,
+// {named} for named, {firing} for firing, {budget} for withinBudget, and {clock} for the time.
+// {s.name} is a sequence or a table as a literal. The function qualifies names if qualify is set.
 func filled(schema string, qualify bool) func(sql string) string {
 	s := pgx.Identifier{schema}.Sanitize()
 	parts := strings.NewReplacer("{cols}", columnList(""), "{e.cols}", columnList("e."), "{n.cols}", columnList("n."),
@@ -70,13 +70,14 @@ func forSchema(schema string) func(sql string) string {
 
 // Rows of keys.
 const (
-	// lockKeysSQL locks main rows, in key order. Insertions are in key order, too. A row that another
-	// transaction changes meanwhile is read as that one leaves it: every change of a row's slot
-	// is an UPDATE, which the lock follows.
+	// lockKeysSQL locks main rows, in key order. Insertions are in key order, too. A row that
+	// another transaction is changing is read after the change: every change of a row's slot is an
+	// UPDATE, which the lock follows.
 	//
 	// Only then may a transaction lock detached rows, by lockDetachedSQL, so that two operations on
-	// one key never wait for each other. A transaction that has found no main row inserts one first:
-	// the insertion waits for that of others, which may hold the main row and need the detached ones.
+	// one key never wait for each other. A transaction that has found no main row inserts one
+	// first: the insertion waits for insertions of others, which may hold the main row and need the
+	// detached rows.
 	lockKeysSQL     = `SELECT {e.cols}, {firing} FROM {s}.entry e WHERE e.key = ANY($1::bytea[]) AND e.slot = 0 ORDER BY e.key FOR UPDATE OF e`
 	detachedSQL     = `SELECT {e.cols}, {firing} FROM {s}.entry e WHERE e.key = ANY($1::bytea[]) AND e.slot <> 0 ORDER BY e.key, e.slot`
 	lockDetachedSQL = detachedSQL + ` FOR UPDATE OF e`
@@ -126,9 +127,9 @@ const (
 	forgetSQL   = `DELETE FROM {s}.worker w WHERE w.until < ({clock} - 3600000000000)
 		AND NOT EXISTS (SELECT FROM {s}.entry e WHERE e.holder = w.id AND e.holder <> 0)`
 
-	// Transactions that lease, claim, or adopt share a lock, which Pause takes for itself: once Pause has
-	// returned, all of these have ended or see it. It is not a lock of the table, behind which claims would wait
-	// for a copy of it.
+	// Transactions that lease, claim, or adopt share a lock, which Pause takes for itself: once
+	// Pause has returned, all such transactions have ended or see the pause. The lock is not a lock
+	// of the table: claims would wait for a copy of the table.
 	sharePausesSQL = `SELECT pg_advisory_xact_lock_shared(hashtextextended('hwt pauses:' || $1, 0))`
 	lockPausesSQL  = `SELECT pg_advisory_xact_lock(hashtextextended('hwt pauses:' || $1, 0))`
 	pauseSQL       = `INSERT INTO {s}.pause (prefix, grp, reason, actor, since) VALUES ($1, $2, $3, $4, $5)
@@ -136,7 +137,8 @@ const (
 	resumeSQL = `DELETE FROM {s}.pause WHERE prefix = $1 AND grp = $2 RETURNING since`
 	pausesSQL = `SELECT prefix, grp, reason, actor, since FROM {s}.pause ORDER BY prefix, grp`
 
-	// Each version is greater than all before it: SetLimit takes it under a lock.
+	// Each version is greater than all earlier versions: SetLimit takes the version under a
+	// lock.
 	lockVersionSQL = `SELECT pg_advisory_xact_lock(hashtextextended('hwt limits:' || $1, 0))`
 	setLimitSQL    = `INSERT INTO {s}.limits (prefix, grp, running, per_second, burst, version) VALUES ($1, $2, $3, $4, $5, nextval({s.generation}))
 		ON CONFLICT (prefix, grp) DO UPDATE SET (running, per_second, burst, version) = ROW(EXCLUDED.running, EXCLUDED.per_second, EXCLUDED.burst, EXCLUDED.version)`
@@ -149,8 +151,8 @@ const (
 			JOIN {s}.worker w ON w.id = p.worker WHERE w.until > {clock} GROUP BY p.prefix, p.grp) p
 		ON p.prefix = l.prefix AND p.grp = l.grp ORDER BY l.prefix, l.grp`
 
-	// A call of Share locks its limits in their order. It then deletes the permits of workers without a lease: the lock of
-	// such a worker's row waits for a renewal under way.
+	// A call of Share locks the limits in order, and then deletes the permits of workers without a
+	// lease: the lock of such a worker's row waits for a renewal under way.
 	awareSQL      = `UPDATE {s}.worker SET limits = $2 WHERE id = $1 AND limits <> $2`
 	lockLimitsSQL = `SELECT l.prefix, l.grp, l.running, l.per_second, l.burst, l.busy, {clock} FROM {s}.limits l
 		JOIN unnest($1::bytea[], $2::bytea[]) d (prefix, grp) ON l.prefix = d.prefix AND l.grp = d.grp ORDER BY l.prefix, l.grp FOR UPDATE OF l`
@@ -168,7 +170,7 @@ const (
 	// The lock keeps the worker's row until the transaction ends, and lets heartbeats pass.
 	presentSQL = `SELECT id FROM {s}.worker WHERE id = $1 AND until > {clock} FOR KEY SHARE`
 
-	// Holders of rows whose lease has ended, found by skipping through the index.
+	// Holders of rows with an ended lease, found by skipping through the index.
 	endedWorkersSQL = `WITH RECURSIVE h AS ((SELECT holder FROM {s}.entry WHERE holder <> 0 ORDER BY holder LIMIT 1)
 			UNION ALL SELECT (SELECT e.holder FROM {s}.entry e WHERE e.holder <> 0 AND e.holder > h.holder
 				ORDER BY e.holder LIMIT 1) FROM h WHERE h.holder IS NOT NULL)
@@ -273,7 +275,7 @@ const (
 // identify names the transaction, as [identity].
 const identify = `SELECT pg_current_xact_id()::text, pg_backend_pid()`
 
-// statements are all of these, and that of each transaction that writes.
+// statements are all of the above, and the statement of each transaction that writes.
 var statements = []string{
 	lockKeysSQL, detachedSQL, lockDetachedSQL, lockDeadSQL, lockedKeysSQL, generationsSQL, removalsSQL,
 	countRemovalSQL, insertSQL, detachSQL, updateSQL, removeSQL, burySQL, removeDeadSQL,

@@ -59,7 +59,8 @@ func cause(err error) string {
 	}, err.Error())
 }
 
-// ended returns the error of a call whose context has ended while it waited for the database.
+// ended returns the error of a call with a context that has ended during the wait for the
+// database.
 func ended(ctx context.Context, last error) error {
 	if last == nil {
 		return context.Cause(ctx)

@@ -26,8 +26,8 @@ type home struct {
 	timeline string // changes after a failover; "" if the server does not report it
 }
 
-// An era of a server begins when its statistics do: at its first start, and after each
-// crash. Transactions whose log a crash has lost leave their IDs to later ones.
+// An era of a server begins with its statistics: at the first start, and after each crash.
+// A later transaction may get the ID of a transaction that a crash has lost from the log.
 const era = `(SELECT coalesce(extract(epoch FROM stats_reset), 0)::text FROM pg_stat_bgwriter)`
 
 // timeline is NULL on a standby, which may become a primary.

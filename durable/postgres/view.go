@@ -69,8 +69,8 @@ func (v view) checkVisible(ctx context.Context, results []backend.Result) error 
 	return hiddenError(hidden)
 }
 
-// applyOne performs one operation. It looks again if a row
-// has appeared: every statement sees the commits before it.
+// applyOne performs one operation. applyOne looks again if a row has appeared: every
+// statement sees earlier commits.
 func (v view) applyOne(ctx context.Context, ops []backend.Op) ([]backend.Result, error) {
 	if full := v.b.sizes.full(&ops[0]); full != nil {
 		return []backend.Result{{Err: full}}, nil
@@ -86,8 +86,8 @@ func (v view) applyOne(ctx context.Context, ops []backend.Op) ([]backend.Result,
 // txSlack is the time for which a notification may come before the commit.
 const txSlack = time.Minute
 
-// notifyNear announces stored rows that may be due soon after the commit, which comes up
-// to txSlack later. An unnecessary look is cheap; one that is missing delays an entry.
+// notifyNear announces stored rows that may be due soon after the commit, which comes up to
+// txSlack later. An unnecessary look is cheap; a missing look delays an entry.
 func (v view) notifyNear(ctx context.Context, results []backend.Result) error {
 	var due []int64
 	for _, r := range results {
@@ -112,8 +112,8 @@ func (v view) Finish(ctx context.Context, worker int64, outcomes []backend.Outco
 	return applied, nil
 }
 
-// finishOne stores one outcome, and reports whether it applies. It locks the key's main row first, as
-// lockKeysSQL says: the transaction may set the key afterwards.
+// finishOne stores one outcome, and reports whether the outcome applies. finishOne locks the key's
+// main row first, as lockKeysSQL says: the transaction may set the key afterwards.
 func (v view) finishOne(ctx context.Context, worker int64, o *backend.Outcome) (bool, error) {
 	var r refs
 	r.add(o.Ref)

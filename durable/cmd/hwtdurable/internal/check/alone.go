@@ -46,8 +46,8 @@ func (t *trial) timed(f Firing) {
 	}
 }
 
-// alone judges the handlers of keys that run alone (promise 10). A process that stands still keeps its handler
-// beyond the end of its lease: the handler counts until then.
+// alone judges the handlers of keys that run alone (promise 10). A stalled process keeps a handler
+// beyond the end of its lease: the handler counts until the lease ends.
 func (t *trial) alone(faults []Fault) {
 	for key, runs := range t.runs {
 		slices.SortFunc(runs, func(a, b *run) int { return cmp.Compare(a.At, b.At) })

@@ -23,7 +23,7 @@ type Options struct {
 	Keep string        // folder in which the files of a failure stay
 }
 
-// fault injects one fault, waits for its end, and notes it if it had an effect.
+// fault injects one fault, waits for the end, and notes a fault that had an effect.
 type fault func(ctx context.Context) error
 
 // scenario is a kind of scene with its faults.

@@ -187,8 +187,8 @@ func (c *client) perform(ctx context.Context, all []Record) (e durable.Entry, er
 
 var errRollback = errors.New("rolled back on purpose")
 
-// entry returns the entry of an operation. Its payload begins with the due time, which no other one
-// has. The due time determines its size, its group, and its headers.
+// entry returns the entry of an operation. The payload begins with the due time, which is unique.
+// The due time determines the size, the group, and the headers.
 func (c *client) entry(r Record) durable.Entry {
 	text := fmt.Sprint(r.Due, " ", r.Key, " ")
 	n := c.Payload + len(fmt.Sprint(r.Due)) + int(r.Due%300)

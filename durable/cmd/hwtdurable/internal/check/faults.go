@@ -15,7 +15,8 @@ import (
 )
 
 // Faults of the surroundings: deployments, administrators, other programs, and callers that give
-// up. They check their own entries, with the kind of probes. Journals have only their firings.
+// up. These faults check their own entries, with the kind of probes. Journals have only the
+// firings.
 
 // noProcess is the Hit of a fault that explains no repeated firing.
 var noProcess = []int{}
@@ -43,8 +44,8 @@ func (s *scene) deploy(ctx context.Context, i int) error {
 	return s.start(ctx, i)
 }
 
-// restart kills all processes, and starts them again after occurrences have become due: a service that
-// registers its series at its start keeps them.
+// restart kills all processes, and starts them again after occurrences have become due: a service
+// that registers series at its start keeps the due occurrences.
 func (s *scene) restart(ctx context.Context) error {
 	begin := now()
 	pids, err := s.killAll(ctx)
@@ -70,8 +71,8 @@ func (s *scene) killAll(ctx context.Context) (pids []int, err error) {
 	return pids, nil
 }
 
-// abandon lets calls end with their contexts while a transaction has locked their key, and then sets the
-// entry in that transaction. No abandoned call may cancel it.
+// abandon lets calls end with their contexts while a transaction has locked the key, and then sets
+// the entry in the transaction. No abandoned call may cancel the entry.
 func (s *scene) abandon(ctx context.Context) error {
 	begin := now()
 	return s.withStore(ctx, func(store *place.Store) error {
@@ -147,8 +148,9 @@ func setOrCreate(ctx context.Context, tx durable.Tx, set bool) (err error) {
 	return err
 }
 
-// loseLog deletes the log of an SQLite store while one process uses it, which must notice the deletion,
-// keep the stored entries, and end. Several processes would each keep its own commits.
+// loseLog deletes the log of an SQLite store while one process uses the store. The process must
+// notice the deletion, keep the stored entries, and end. Several processes would each keep separate
+// commits.
 func (s *scene) loseLog(ctx context.Context) error {
 	begin := now()
 	own := place.Place{File: filepath.Join(s.dir, fmt.Sprint("log-", begin, ".db"))}
@@ -204,8 +206,9 @@ func (s *scene) holdLock(ctx context.Context) error {
 	})
 }
 
-// otherLibrary writes to the file with the POSIX locks of an SQLite library in C, while stores of this
-// process verify the file, open it, and close. The stores notice the library, and its locks last.
+// otherLibrary writes to the file with the POSIX locks of an SQLite library in C, while stores of
+// this process verify the file, open it, and close. The stores notice the library, and the
+// library's locks last.
 func (s *scene) otherLibrary(ctx context.Context) error {
 	begin := now()
 	return s.withStore(ctx, func(store *place.Store) error {

@@ -1,8 +1,8 @@
 // Package check checks the promises of package durable under faults.
 //
-// Client processes perform random operations and write a journal of intents and
-// outcomes. Worker processes append each firing to a file. Meanwhile, faults are injected.
-// The judge then reads only these files.
+// Client processes perform random operations and write a journal of intents and outcomes.
+// Worker processes append each firing to a file. Faults are injected at the same time. The
+// judge then reads only the files.
 package check
 
 import (
@@ -35,7 +35,7 @@ const (
 	Requeue    Kind = "requeue"
 	Discard    Kind = "discard"
 	SetMany    Kind = "setmany"    // of each key of a group
-	CancelMany Kind = "cancelmany" // likewise
+	CancelMany Kind = "cancelmany" // of each key with a prefix
 	fire       Kind = "fire"       // of a worker
 	bury       Kind = "bury"       // of a worker
 	list       Kind = "list"       // of the dead letters, at the end
@@ -74,7 +74,7 @@ type Record struct {
 	Due        int64     `json:"due,omitempty"`     // requested, or of the result
 	NotAfter   time.Time `json:"until,omitzero"`    // likewise
 	Outcome    Outcome   `json:"out,omitempty"`     // of an outcome
-	Payload    uint32    `json:"sum,omitempty"`     // checksum of the stored payload, or of that of the result
+	Payload    uint32    `json:"sum,omitempty"`     // checksum of the payload that was stored or returned
 	Generation uint64    `json:"gen,omitempty"`     // of the result
 	Letters    []Letter  `json:"letters,omitempty"` // in the order of generations
 	Error      string    `json:"error,omitempty"`
@@ -116,7 +116,7 @@ type Firing struct {
 	Cut        bool      `json:"cut,omitempty"`   // the end of its context ended the handler
 }
 
-// Fault is a fault that had an effect, with the time in which it had it.
+// Fault is a fault that had an effect, with the time of the effect.
 type Fault struct {
 	Kind       string
 	Begin, End int64
@@ -205,5 +205,5 @@ func outcomeOf(err error) Outcome {
 
 func now() int64 { return time.Now().UnixNano() }
 
-// trueTime is the time of the machine's clock, also in a process whose clock a test has set.
+// trueTime is the time of the machine's clock, even in a process with a clock set by a test.
 var trueTime = now

@@ -33,7 +33,7 @@ type Verdict struct {
 	Keys, Operations, Unknown, Rejected, Firings, Repeats int
 	Limited                                               int // firings of entries with NotAfter
 	Occurrences                                           int // of recurring entries
-	Undecided                                             int // keys whose judgment took too long
+	Undecided                                             int // keys with a judgment that took too long
 	Violations                                            []string
 }
 
@@ -239,9 +239,9 @@ func (t *trial) repeats(all []Firing, faults []Fault) {
 	}
 }
 
-// explains reports whether a fault may be the reason why an entry fired again: it hit the
-// worker that fired before, which had not acknowledged, or it began before that and hit
-// the other one, which had claimed the entry first and stood still.
+// explains reports whether a fault may be the reason why an entry fired again: the fault
+// hit the worker of the first firing before the acknowledgement, or the fault began earlier
+// and hit the second worker, which had claimed the entry first and stalled.
 func (f Fault) explains(before, again Firing) bool {
 	if f.Waits && (isRecurring(before.Key) || before.GaveUp || before.Cut) {
 		f.Hit = nil

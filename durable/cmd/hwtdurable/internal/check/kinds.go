@@ -19,8 +19,8 @@ const (
 	jobPrefix    = "job/"    // of clients
 	serialPrefix = "serial/" // of clients, with the option Serial
 	seriesPrefix = "series/"
-	probePrefix  = "probe/"  // of faults, which check these entries themselves; journals have only their firings
-	crashPrefix  = "crash/"  // likewise; an entry that kills its workers has neighbors
+	probePrefix  = "probe/"  // for the entries of faults; the faults check these entries, and journals have only the firings
+	crashPrefix  = "crash/"  // of an entry that kills its workers, and of its neighbors
 	otherPrefix  = "zother/" // no worker handles them
 	groupPrefix  = "tenant-"
 
@@ -84,8 +84,8 @@ func (p paused) has(f Firing) bool {
 	return strings.HasPrefix(f.Key, p.Prefix) && (p.Group == "" || p.Group == f.Group)
 }
 
-// pause pauses some of the entries, kills a worker, and resumes them later. An entry that can no longer
-// fire by its NotAfter becomes a dead letter only then (promise 11).
+// pause pauses some of the entries, kills a worker, and resumes the entries later. An entry past
+// its NotAfter becomes a dead letter only after the pause (promise 11).
 func (s *scene) pause(ctx context.Context) error {
 	begin, group := now(), fmt.Sprint(groupPrefix, 1)
 	scopes := []durable.Scope{{}, {Prefix: jobPrefix}, {Group: group}, {Prefix: jobPrefix, Group: group}}
@@ -113,8 +113,8 @@ func (s *scene) pause(ctx context.Context) error {
 	})
 }
 
-// poison sets an entry whose handler ends its process, and neighbors that are due at the same time. The
-// entry becomes a dead letter (promise 9), and the neighbors fire.
+// poison sets an entry with a handler that ends the process, and neighbors that are due at the same
+// time. The entry becomes a dead letter (promise 9), and the neighbors fire.
 func (s *scene) poison(ctx context.Context) error {
 	return s.withStore(ctx, func(store *place.Store) error {
 		due := time.Now().Add(time.Second)
@@ -138,7 +138,8 @@ func (s *scene) poison(ctx context.Context) error {
 	})
 }
 
-// awaitLetter waits for the dead letter of a key, and discards it. It starts processes that have ended.
+// awaitLetter waits for the dead letter of a key, and discards it. awaitLetter starts processes
+// that have ended.
 func (s *scene) awaitLetter(ctx context.Context, store *place.Store, key string, reason durable.Reason) error {
 	for end := time.Now().Add(time.Minute); time.Now().Before(end) && ctx.Err() == nil; proc.Sleep(ctx, 50*time.Millisecond) {
 		begin := now()

@@ -9,9 +9,9 @@ import (
 )
 
 // A key's history must be linearizable: there is an order of its operations and firings,
-// each at a moment between its begin and its end, in which every one has its outcome. A
-// firing takes the entry at its claim. A handler that gives up leaves a dead letter. A
-// claim without a firing does so, too, after NotAfter.
+// each at a moment between its begin and its end, that explains every outcome. A firing
+// takes the entry at the claim. A handler that gives up leaves a dead letter. A claim
+// without a firing does so, too, after NotAfter.
 
 // entry is the state of a key.
 type entry struct {
@@ -121,7 +121,7 @@ func (s entry) after(intent, outcome Record) (out []entry) {
 		next.version, ok = version{}, fits
 	case CancelMany:
 		next.version, ok = version{}, true
-		if s.pending && s.answered >= intent.At { // it was stored meanwhile
+		if s.pending && s.answered >= intent.At { // the entry was stored in the meantime
 			out = append(out, s)
 		}
 	case Requeue, Discard:

@@ -18,9 +18,9 @@ func probesBelow(n int, name string) string {
 	return fmt.Sprintf("SELECT count(*) < %d FROM hwt.entry WHERE key >= '%s%s' AND key < '%s%sa'", n, probePrefix, name, probePrefix, name)
 }
 
-// killServer kills the postmaster and its children, and restarts the server, while probes fire. The crash
-// loses acknowledgements: their commits are not written yet, and the clients, whose commits would write
-// them, stand still.
+// killServer kills the postmaster and its children, and restarts the server, while probes fire. The
+// crash loses acknowledgements: the commits are not yet on disk, and the clients, with commits that
+// would force a write, are stopped.
 func (c *cluster) killServer(ctx context.Context) error {
 	begin := now()
 	const probes = 400

@@ -202,7 +202,7 @@ func (c *cluster) stopServer(ctx context.Context) error {
 	return c.scene.stall(ctx, "SIGSTOP of PostgreSQL", nil, pids...)
 }
 
-// proxy returns that of the clients or that of the workers, with its processes.
+// proxy returns the proxy of the clients or of the workers, with the processes behind it.
 func (c *cluster) proxy() (p *pgtest.Proxy, users []int) {
 	works := rand.IntN(2)
 	for i, config := range c.scene.configs {

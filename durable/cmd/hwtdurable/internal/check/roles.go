@@ -15,8 +15,8 @@ import (
 	"github.com/hashedwheel/hwt/durable/cmd/hwtdurable/internal/proc"
 )
 
-// Config is the configuration of a process. It performs operations if it has callers, and
-// fires if it works.
+// Config is the configuration of a process. A process with callers performs operations, and
+// a process that works fires.
 type Config struct {
 	Place   place.Place
 	Dir     string // of journals and firings
@@ -27,7 +27,7 @@ type Config struct {
 	Single  bool // no operation is on several keys
 	Works   bool
 	Kinds   bool  // workers handle some kinds, instead of all entries by one handler
-	First   int64 // due time of the series, which a worker ensures at its start; 0 if there are none yet
+	First   int64 // due time of the series, which a worker ensures at its start; 0 before the first series
 }
 
 // Run is the role of a process of the checker.
@@ -141,7 +141,7 @@ func (w *worker) act(ctx context.Context, f durable.Firing) error {
 	switch {
 	case f.Key == poisonKey:
 		os.Exit(1)
-	case f.Key == crowdedKey: // set again meanwhile
+	case f.Key == crowdedKey: // set again in the meantime
 		proc.Sleep(ctx, rand.N(20*time.Millisecond))
 	case alone(f.Key):
 		return w.takeTime(ctx, f)

@@ -24,7 +24,7 @@ type scene struct {
 	reads   place.Place                              // of the judge
 	longest time.Duration                            // pause of a process
 	first   int64                                    // due time of the recurring entries
-	once    []series                                 // the one-shot entries beside them
+	once    []series                                 // the one-shot entries of the same times
 	others  int                                      // entries of the kind that no worker handles
 	skipped map[string]bool                          // reasons
 	procs   []*proc.Process
@@ -97,8 +97,8 @@ func (s *scene) over(ctx context.Context, p *proc.Process) error {
 	return err
 }
 
-// stop stops a process for a time, as a machine that stalls. It may hold the lock of a
-// file, for which all others wait: their entries do not fire again.
+// stop stops a process for a time, as a machine that stalls. The process may hold the lock
+// of a file, for which all others wait: no entry of the others fires again.
 func (s *scene) stop(ctx context.Context, i int) error {
 	pid := s.procs[i].PID()
 	err := s.stall(ctx, "SIGSTOP of a "+s.role(i), []int{pid}, pid)
@@ -128,8 +128,8 @@ func (s *scene) stall(ctx context.Context, kind string, hit []int, pids ...int) 
 	return nil
 }
 
-// watch notes the times in which the machine keeps this process from syncing a file for half of a lease:
-// workers may lose their leases then. The caller calls stop.
+// watch notes the times in which the machine keeps this process from syncing a file for half of a
+// lease: workers may then lose leases. The caller calls stop.
 func (s *scene) watch() (stop func() ([]Fault, error)) {
 	ctx, cancel := context.WithCancel(context.Background())
 	result := make(chan error, 1)
@@ -307,9 +307,9 @@ func (s *scene) keys() (map[string]bool, error) {
 // reader is the name of the journal that holds the final reads.
 const reader = "journal-reader"
 
-// awaitFired waits until no entry with the prefix is firing or due within an hour, or until the timeout:
-// the judge then finds the entry pending, or neither pending nor fired. One that is still
-// firing is an error, because its handler has returned.
+// awaitFired waits until no entry with the prefix is firing or due within an hour, or until the
+// timeout: the judge then finds the entry pending, or neither pending nor fired. An entry that is
+// still firing is an error, because the handler has returned.
 func awaitFired(ctx context.Context, store *place.Store, prefix string, timeout time.Duration) error {
 	for end := time.Now().Add(timeout); ; proc.Sleep(ctx, 100*time.Millisecond) {
 		page, err := store.Backend().Page(ctx, prefix, backend.Cursor{}, 2*len(overlaps), true)

@@ -83,8 +83,8 @@ func (s *scene) addSeries(ctx context.Context, d time.Duration) error {
 	return err
 }
 
-// ensureSeries stores the recurring entries, as a service does at each start. It keeps the overdue
-// occurrences of those that exist.
+// ensureSeries stores the recurring entries, as a service does at each start. ensureSeries keeps
+// the overdue occurrences of existing entries.
 func ensureSeries(ctx context.Context, store *place.Store, first time.Time) error {
 	for key, overlap := range overlaps {
 		every := durable.Every{Spec: "@every " + seriesEvery.String(), Missed: clock.Missed{MaxRuns: 10_000}, Overlap: overlap}

@@ -19,8 +19,8 @@ func kill(pid int) error   { return syscall.Kill(pid, syscall.SIGKILL) }
 // library has descriptors of a store's files that are not the driver's.
 type library struct{ database, index *os.File }
 
-// lockAsInC takes the locks of a write transaction as an SQLite library in C does: POSIX locks on the
-// database and on the index of its log. The kernel drops these locks when the process closes any
+// lockAsInC takes the locks of a write transaction as an SQLite library in C does: POSIX locks on
+// the database and on the index of the log. The kernel drops the locks when the process closes any
 // descriptor of the file.
 func lockAsInC(database string) (l library, err error) {
 	if runtime.GOOS != "linux" { // elsewhere, stores do not find descriptors of others
