@@ -214,7 +214,8 @@ func (j *Job) Wait() {
 	}
 }
 
-// untilOver returns a channel that is closed when the job is over, or nil if it is.
+// untilOver returns a channel that is closed when the job is over. It returns nil if the job
+// is over already.
 func (j *Job) untilOver() <-chan struct{} {
 	j.mu.Lock()
 	defer j.mu.Unlock()

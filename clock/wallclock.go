@@ -24,9 +24,9 @@ const (
 	// leastStep is the step that matters. Two readings of the clocks differ by less.
 	leastStep = 100 * time.Millisecond
 
-	// farBack is the distance below the latest time that the clock has shown from which the new
-	// time counts as right. A shorter step is a correction of the clock, and runs at fixed
-	// hours do not happen twice. cron(8) behaves in the same way.
+	// farBack is the smallest step back, from the latest time that the clock has shown, after
+	// which the new time counts as right. After a shorter step, a correction of the clock,
+	// runs at fixed hours do not happen twice. cron(8) behaves in the same way.
 	farBack = 3 * time.Hour
 )
 
@@ -250,8 +250,8 @@ func (j *Job) interrupt(step step) (next planned, left time.Duration, ok bool) {
 	return next, left, true
 }
 
-// afterStep returns the question for the next run when the clock was set back, with due
-// as the time of the run before the step, and left as the delay until it.
+// afterStep returns a function that plans the next run after a step of the clock. due is the time
+// of the next run before the step, and left is the delay until due.
 func (j *Job) afterStep(step step, due time.Time, left time.Duration) func(now time.Time) (argument, next time.Time) {
 	return func(now time.Time) (argument, next time.Time) {
 		base := j.base()

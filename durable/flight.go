@@ -32,8 +32,8 @@ import (
 //
 // W6, in feed.go, says which rows the fetcher reads next.
 
-// flight is a row in the hands of a Work. Its place has it alone, by W1. The place reads and changes
-// the fields without a rule here.
+// flight is a row in the hands of a Work. By W1, one place at a time has the flight. A field without
+// an access rule belongs to that place.
 type flight struct {
 	row     backend.Row
 	kind    *kind // Immutable.

@@ -15,7 +15,7 @@ type segment[K comparable, V any] struct {
 // noHashes are the hashes of an empty segment.
 var noHashes = make([]uint32, 1)
 
-// newSegment returns an empty segment with slots for half more than n pairs.
+// newSegment returns an empty segment with room for n pairs and half as many more.
 func newSegment[K comparable, V any](n int) segment[K, V] {
 	if n == 0 {
 		return segment[K, V]{hashes: noHashes}
@@ -79,7 +79,7 @@ func (s *segment[K, V]) remove(i int) {
 	}
 }
 
-// resize gives the segment slots for half more than the present pairs.
+// resize gives the segment room for its pairs and half as many more.
 func (s *segment[K, V]) resize() {
 	old := *s
 	*s = newSegment[K, V](max(s.n, 1))

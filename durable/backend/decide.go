@@ -37,7 +37,7 @@ func (op *Op) Decide(rows []Row, dead *Dead, next uint64) Change {
 		}
 		return Change{DeleteDead: true, Result: Result{Row: dead.Row}}
 	}
-	return failed(fmt.Errorf("%w: kind of operation %d", ErrInvalid, op.Kind))
+	return failed(fmt.Errorf("%w: Op.Kind: %d (expected: 0 to %d)", ErrInvalid, op.Kind, Discard))
 }
 
 func failed(err error) Change { return Change{Result: Result{Err: err}} }

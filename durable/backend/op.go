@@ -93,7 +93,7 @@ const (
 	Skipped                 // another row of the key is claimed, and Busy is Skip
 )
 
-// Fate is the end of a claim.
+// Fate is the way in which a claim ends.
 type Fate uint8
 
 // The fates of a claimed row.

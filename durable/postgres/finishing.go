@@ -8,8 +8,8 @@ import (
 	"github.com/hashedwheel/hwt/durable/backend"
 )
 
-// finishing stores outcomes of different rows: Done in one transaction, the other fates in others.
-// applied, met, and locked are by position.
+// finishing stores outcomes of different rows: all outcomes with the fate Done in one transaction,
+// the other outcomes in separate transactions. The slices of bool have the indexes of outcomes.
 type finishing struct {
 	*session
 	worker   int64

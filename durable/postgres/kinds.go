@@ -93,7 +93,7 @@ type leasing struct {
 // upto. If the lane leaves no group out, only the number of rows limits it.
 type end struct {
 	after, upto int64
-	found       bool // a row, if the lane leaves groups out
+	found       bool // the call finds a row; set only for a lane that leaves groups out
 	more        bool // rows that are due after upto
 }
 

@@ -115,8 +115,8 @@ func (s *session) homeOf(ctx context.Context, conn *pgxpool.Conn) (home, error) 
 	return h, nil
 }
 
-// acquire takes a connection from the pool. The wait ends as the wait for an answer does, so
-// that a pool without a free connection is noticed.
+// acquire takes a connection from the pool. It waits for Options.Timeout at most: the error
+// then reports that the pool has no free connection.
 func (s *session) acquire(ctx context.Context) (*pgxpool.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.options.Timeout)
 	defer cancel()

@@ -53,7 +53,7 @@ type writer struct {
 	stale    bool                     // state must be read anew. S1
 	version  int64                    // of the file, as seeOthers saw it. S1
 	unseen   bool                     // workers have not looked since another process wrote. S1
-	looked   time.Time                // when they were last made to. S1
+	looked   time.Time                // time of the last such request to the workers. S1
 	held     lockTimes                // of other processes
 }
 

@@ -132,7 +132,7 @@ func (t *tree) try(m mutant) (v verdict) {
 	return v
 }
 
-// test runs the tests that must find m. The test cache would answer a second run.
+// test runs the tests that must find m, and takes no result from the test cache.
 func (t *tree) test(m mutant) (out string, err error) {
 	args := []string{"test", "-count=1", "-short", "-failfast", "-vet=off", "-timeout", t.limit(m).String(), "-run", m.run}
 	return t.run(filepath.Join(t.dir, t.moduleOf(m)), append(args, m.tests...)...)

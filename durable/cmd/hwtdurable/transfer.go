@@ -248,7 +248,7 @@ func (c *copier) letters(ctx context.Context) (n int, err error) {
 	return n, nil
 }
 
-// rows copies the pending rows that are detached, or those that are not.
+// rows copies the detached pending rows, or all other pending rows.
 func (c *copier) rows(ctx context.Context, detached bool) (n int, err error) {
 	for page, err := range backend.Pages(ctx, c.source, "", false) {
 		if err != nil {
