@@ -27,6 +27,7 @@ const (
 	maxExcess      = 25
 	maxExcessApart = 60 // of the folders in apart, and of tests
 	minFolder      = 2000
+	maxPronouns    = 260 // of all folders together, without tests
 )
 
 // apart are folders that no program imports.
@@ -75,7 +76,11 @@ func check(root string, verbose bool) (ok bool, err error) {
 		}
 	}
 	ok = true
+	all := new(tally)
 	for _, folder := range slices.Sorted(maps.Keys(count)) {
+		if !strings.HasSuffix(folder, "_test") {
+			all.words, all.pronouns = all.words+tallies[folder].words, all.pronouns+tallies[folder].pronouns
+		}
 		rate, excess, verdict := 1000*marked[folder]/count[folder], tallies[folder].excess(), ""
 		if marked[folder] > fewMarkers && rate > limit || tallies[folder].words >= minFolder && excess > maxExcessOf(folder) {
 			ok, verdict = false, "  ABOVE THE LIMIT"
@@ -83,5 +88,7 @@ func check(root string, verbose bool) (ok bool, err error) {
 		fmt.Printf("%-28s %5d lines  %4d marks  %4d per 1,000 (limit %d)  %6d words  %3.0f idioms (limit %.0f)%s\n",
 			folder, count[folder], marked[folder], rate, limit, tallies[folder].words, excess, maxExcessOf(folder), verdict)
 	}
-	return ok, nil
+	rate := 10_000 * all.pronouns / max(1, all.words)
+	fmt.Printf("%d pronouns per 10,000 words (limit %d)\n", rate, maxPronouns)
+	return ok && rate <= maxPronouns, nil
 }

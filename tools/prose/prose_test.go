@@ -35,8 +35,8 @@ func TestIdiomsAreCountedPerTenThousandWords(t *testing.T) {
 		plain.add("The worker drains the rest of the intake after the tick, because it is late.")
 		odd.add("The worker, which is late, drains those of the intake meanwhile.")
 	}
-	if plain.excess() != 0 || plain.words != 1500 {
-		t.Errorf("%v of %d words, want 0 of 1500", plain.excess(), plain.words)
+	if plain.excess() != 0 || plain.words != 1500 || plain.pronouns != 100 {
+		t.Errorf("%v and %d pronouns of %d words, want 0 and 100 of 1500", plain.excess(), plain.pronouns, plain.words)
 	}
 	if got := int(odd.excess()); got < 2700 || got > 2730 { // three in eleven words
 		t.Errorf("%d, want about 2718", got)
