@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/hashedwheel/hwt/bench/internal/spec"
 )
 
 // Handle is an engine's handle of one timeout, or a key. A pointer in it is not allocated.
@@ -36,10 +38,21 @@ type Kind struct {
 	Foreign bool          `json:"foreign,omitempty"` // not in Go: measured by its own harness
 	Verdict bool          `json:"verdict,omitempty"` // a cancel reports whether it was in time
 	Tick    time.Duration `json:"tick,omitempty"`
-	Only    []string      `json:"only,omitempty"` // its measurements; empty: all
+	Only    []string      `json:"only,omitempty"`    // its measurements; empty: all
+	Release string        `json:"release,omitempty"` // the Go release that builds its program; empty: that of the run
 
 	// New makes a running timer. It is nil for foreign engines.
 	New func() (Engine, error) `json:"-"`
+}
+
+// next is the Go release that a row of some engines is measured with.
+const next = "go1.27.4"
+
+// nextKind returns the kind, built with that release.
+func nextKind(k Kind) Kind {
+	k.Name, k.Setting, k.Release = k.Name+"+"+next, "with "+next, next
+	k.Only = []string{spec.Cancel, spec.Expire, spec.Trickle, spec.Lone}
+	return k
 }
 
 // All returns every engine, ours first. The first is the base of all ratios.

@@ -48,7 +48,7 @@ func ours() []Kind {
 		base, event,
 		ofWheel("hashedwheel+2", "two workers", &two, spec.Expire, spec.Burst, spec.Sustained, spec.Saturated),
 		ofWheel("hashedwheel+7", "seven workers", &seven, spec.Saturated, spec.Trickle), // more than processors
-		defaults, goroutines, levels, runtimes,
+		defaults, goroutines, nextKind(base), levels, runtimes,
 	}
 }
 

@@ -20,11 +20,12 @@ var foreign = []string{spec.Cancel, spec.Heap, spec.Expire, spec.Burst, spec.Sus
 
 // rivals returns the other timers.
 func rivals() []Kind {
+	standard := Kind{
+		Name: "AfterFunc", Package: "time", Setting: "no tick", Each: true, Verdict: true,
+		New: func() (Engine, error) { return afterFunc{}, nil },
+	}
 	return []Kind{
-		{
-			Name: "AfterFunc", Package: "time", Setting: "no tick", Each: true, Verdict: true,
-			New: func() (Engine, error) { return afterFunc{}, nil },
-		},
+		standard, nextKind(standard),
 		{
 			Name: "RussellLuo", Package: "github.com/RussellLuo/timingwheel",
 			Setting: "tick 1 ms, 8192 buckets per level (its README: 20; more is cheaper)",

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -34,6 +35,7 @@ type runner struct {
 	options   Options
 	self      string                      // this program
 	harnesses map[string]*foreign.Harness // of foreign engines, by name
+	programs  map[string]string           // this program, built with other Go releases
 	results   *results.Results
 	sample    func(context.Context, spec.Spec) (spec.Sample, error)
 }
@@ -45,7 +47,7 @@ func Run(ctx context.Context, o Options) (*results.Results, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &runner{options: o, self: self, harnesses: make(map[string]*foreign.Harness)}
+	r := &runner{options: o, self: self, harnesses: make(map[string]*foreign.Harness), programs: make(map[string]string)}
 	r.sample = func(ctx context.Context, s spec.Spec) (spec.Sample, error) {
 		return inChild(ctx, r.command(s), r.environment(), limit(s))
 	}
@@ -79,6 +81,12 @@ func (r *runner) choose() {
 		if !k.Foreign && !k.Ours && !k.Floor {
 			k.Version = version(k.Package)
 		}
+		if k.Release != "" {
+			if err := r.build(k.Release); err != nil {
+				r.results.Notes = append(r.results.Notes, fmt.Sprintf("%s was left out: %v.", k.Name, err))
+				continue
+			}
+		}
 		r.results.Engines = append(r.results.Engines, k)
 	}
 }
@@ -92,9 +100,31 @@ func version(pkg string) string {
 	return strings.TrimSpace(string(out))
 }
 
+// build builds this program with another Go release.
+func (r *runner) build(release string) error {
+	if r.programs[release] != "" {
+		return nil
+	}
+	dir, err := os.MkdirTemp("", "hwt-bench-")
+	if err != nil {
+		return err
+	}
+	program := filepath.Join(dir, release)
+	r.programs[release] = program
+	cmd := exec.Command("go", "build", "-o", program, "github.com/hashedwheel/hwt/bench")
+	cmd.Env = append(os.Environ(), "GOTOOLCHAIN="+release)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%w: %s", err, out)
+	}
+	return nil
+}
+
 func (r *runner) close() {
 	for _, harness := range r.harnesses {
 		harness.Close()
+	}
+	for _, program := range r.programs {
+		os.RemoveAll(filepath.Dir(program))
 	}
 }
 
@@ -182,11 +212,15 @@ func (r *runner) command(s spec.Spec) []string {
 	if harness := r.harnesses[s.Engine]; harness != nil {
 		return harness.Command(s)
 	}
+	program := r.self
+	if name, release, other := strings.Cut(s.Engine, "+go1."); other {
+		s.Engine, program = name, r.programs["go1."+release]
+	}
 	text, err := json.Marshal(s)
 	if err != nil {
 		panic(err) // plain data
 	}
-	return []string{r.self, "-child", string(text)}
+	return []string{program, "-child", string(text)}
 }
 
 // environment keeps a greedy child from exhausting the memory.
