@@ -10,6 +10,10 @@ import (
 
 // Ground rules
 //
+// With a timeout per ticker, each tick would pass through the intake and the wheel of the timer.
+// Tickers with equal periods keep their order: one that ticks is due again after all others. A
+// queue without sorting and one timeout serve all of them, and a tick costs some writes.
+//
 // A tickerGroup is the tickers of one period. A ticker that ticks is due again one period
 // later, after all the others. A group is a queue in the order of due times, and one timeout,
 // for its front, serves all. The queue is two rings:

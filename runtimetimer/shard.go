@@ -2,6 +2,11 @@ package runtimetimer
 
 // Ground rules
 //
+// A stopped runtime timer may already have started its goroutine, and the runtime does not say
+// which call a goroutine belongs to. New runtime timers would avoid the question, but they and
+// their functions are most of the memory of a timeout. The rules let entries, with their runtime
+// timers, be reused although a goroutine of an earlier use may still arrive.
+//
 // S1  A shard's mu guards its counts, its list, its entries, and every change of
 //     its timeouts' states. A timeout stays in one shard for life. No second lock
 //     is taken under mu, and no user code runs under it.
