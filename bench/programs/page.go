@@ -6,9 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hashedwheel/hwt/bench/internal/harness"
 	"github.com/hashedwheel/hwt/bench/internal/stats"
-	"github.com/hashedwheel/hwt/internal/cli"
 )
 
 // render returns the page.
@@ -17,8 +15,8 @@ func render(all []comparison) string {
 	fmt.Fprintf(&b, `# Does it pay?
 
 It pays for programs with very many timeouts: in memory, and in CPU time if many expire
-together. It does not pay for the deadlines of a server's requests, which cost little
-beside the requests themselves.
+together, as [the benchmarks](benchmarks.md) show. It does not pay for the deadlines of a
+server's requests, which cost little beside the requests themselves.
 
 Each program is written twice: with the standard library or another usual library, and with
 `+"`hwt`"+`. Each number is the result of `+"`hwt`"+` divided by that of the other version: the median of
@@ -54,28 +52,17 @@ compares two processes of the same round.
 
 func cpu(s sample) float64  { return s.CPU }
 func heap(s sample) float64 { return s.HeapMB }
-func late(s sample) float64 { return s.LateP99 }
 
 // others returns the sides except ours.
 func (c comparison) others() []side { return c.sides[:len(c.sides)-1] }
 
 func (c comparison) ours() []sample { return c.samples[len(c.samples)-1] }
 
-// table writes a line for each other side. Lateness is written only if it was measured.
+// table writes a line for each other side.
 func (c comparison) table(b *strings.Builder) {
-	b.WriteString("| instead of | CPU | heap |")
-	ours := harness.Median(c.ours(), late)
-	if ours > 0 {
-		b.WriteString(" late, p99, ms | ours |\n| :-- | --: | --: | --: | --: |\n")
-	} else {
-		b.WriteString("\n| :-- | --: | --: |\n")
-	}
+	b.WriteString("| instead of | CPU | heap |\n| :-- | --: | --: |\n")
 	for i, side := range c.others() {
-		fmt.Fprintf(b, "| %s | %s | %s |", side.name, c.ratio(i, cpu), c.ratio(i, heap))
-		if ours > 0 {
-			fmt.Fprintf(b, " %s | %s |", cli.Number(harness.Median(c.samples[i], late)), cli.Number(ours))
-		}
-		b.WriteString("\n")
+		fmt.Fprintf(b, "| %s | %s | %s |\n", side.name, c.ratio(i, cpu), c.ratio(i, heap))
 	}
 }
 

@@ -2,7 +2,6 @@ package main
 
 import (
 	"runtime"
-	"slices"
 	"sync"
 	"time"
 
@@ -27,14 +26,11 @@ type side struct {
 
 // sample is the result of one process. Zero means not measured.
 type sample struct {
-	CPU     float64 // per unit, in µs
-	HeapMB  float64 // at the height of the load
-	LateP50 float64 // in ms
-	LateP99 float64
-	LateMax float64
+	CPU    float64 // per unit, in µs
+	HeapMB float64 // at the height of the load
 }
 
-var programs = []program{burst, heartbeats100k, heartbeats1m, sessions, requests, requestsWaited, grpcCalls}
+var programs = []program{heartbeats100k, heartbeats1m, sessions, requests, requestsWaited, grpcCalls}
 
 // newTimer returns the wheel of our sides.
 func newTimer(tick time.Duration) *hashedwheel.Timer {
@@ -75,16 +71,6 @@ func paced(rate int, span time.Duration, f func(i int)) (done int) {
 		time.Sleep(step)
 	}
 	return done
-}
-
-// lateness summarizes the lateness.
-func (s *sample) lateness(late []time.Duration) {
-	if len(late) == 0 {
-		return
-	}
-	slices.Sort(late)
-	at := func(share float64) float64 { return float64(late[int(share*float64(len(late)-1))]) / 1e6 }
-	s.LateP50, s.LateP99, s.LateMax = at(0.5), at(0.99), at(1)
 }
 
 // shards is a map for many goroutines: 64 Go maps, each with a mutex.

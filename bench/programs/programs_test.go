@@ -23,7 +23,7 @@ func TestEachSideRuns(t *testing.T) {
 // A mistyped name must not replace the page with nothing.
 func TestUnknownProgramsAndNoRoundsAreErrors(t *testing.T) {
 	dir := t.TempDir()
-	assert.ErrorContains(t, compare(t.Context(), "burst,sesions", 5, false, dir), `no program "sesions"`)
+	assert.ErrorContains(t, compare(t.Context(), "sessions,sesions", 5, false, dir), `no program "sesions"`)
 	assert.ErrorContains(t, compare(t.Context(), "", 0, false, dir), "-rounds: 0")
 	written, err := os.ReadDir(dir)
 	require.NoError(t, err)
@@ -46,9 +46,9 @@ func TestRatiosAreOfTheSameRound(t *testing.T) {
 }
 
 func TestPageHasTheRatios(t *testing.T) {
-	page := render([]comparison{{burst, [][]sample{{{CPU: 4, HeapMB: 2, LateP99: 3}}, {{CPU: 1, HeapMB: 2, LateP99: 0.5}}}}})
-	assert.Contains(t, page, "| `hashedwheel` | time.AfterFunc | **0.25 (0.25–0.25)** | 1.00 (1.00–1.00) |\n")
-	assert.Contains(t, page, "| time.AfterFunc | **0.25 (0.25–0.25)** | 1.00 (1.00–1.00) | 3 | 0.5 |")
+	page := render([]comparison{{sessions, [][]sample{{{CPU: 4, HeapMB: 2}}, {{CPU: 1, HeapMB: 2}}}}})
+	assert.Contains(t, page, "| A session cache | `cache` | patrickmn/go-cache | **0.25 (0.25–0.25)** | 1.00 (1.00–1.00) |\n")
+	assert.Contains(t, page, "\n| patrickmn/go-cache | **0.25 (0.25–0.25)** | 1.00 (1.00–1.00) |\n")
 }
 
 func TestLinesAreWrapped(t *testing.T) {
