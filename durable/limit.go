@@ -64,9 +64,11 @@ const awareEvery = 20 * time.Millisecond
 // unless they fill WorkOptions.MaxHeld.
 //
 // Limit waits until all workers of the store keep the limit, up to a second, or up to Options.Lease for a worker
-// that does not respond. After Limit has returned, a handler begins only if fewer than Running others run. For a new limit,
-// this holds half a second later, when the workers have counted the handlers that ran before.
+// that does not respond. Until then, no handler begins under the limit. After Limit has returned, a handler begins only if
+// fewer than Running others run, counting those that ran before.
 // Handlers that run continue. If ctx ends before, the limit is stored, and the error says so.
+//
+// An entry that waits for a limit until after its NotAfter becomes a dead letter, and uses no permit.
 //
 // Workers share a limit: each gets the same number of permits, unless it needs fewer. If a worker dies, its
 // permits return at the end of its lease. A worker that is paused beyond its lease may still run a handler.

@@ -426,14 +426,15 @@ func (l *limiter) demands(term uint64) (demands []backend.Demand) {
 	return demands
 }
 
-// granted notes grants, and reports whether the worker is to get more permits when others have given them back.
+// granted notes grants, and reports whether the worker is to get more permits when other workers have given them back,
+// or know the limit.
 func (l *limiter) granted(grants []backend.Grant) (more bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, g := range grants {
 		if q := l.quotas[g.Scope]; q != nil && q.limit == g.Limit {
 			q.granted(g)
-			more = more || q.held < q.share && q.peak > q.held
+			more = more || q.peak > q.permits() && (q.held < q.share || q.share == 0)
 		}
 	}
 	request(l.claims)

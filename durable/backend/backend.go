@@ -59,7 +59,7 @@ type Backend interface {
 	DeadPage(ctx context.Context, prefix string, after Ref, max int) ([]Dead, error)
 
 	// Heartbeat renews the worker's lease for ttl from now on the database's clock. Worker
-	// 0 registers a new worker. A ttl of 0 or less ends the lease: rows that the worker
+	// 0 registers a new worker, which knows the stored limits: it reads them before it begins a handler. A ttl of 0 or less ends the lease: rows that the worker
 	// leased become free, and others can adopt the rows that it claimed. If the lease
 	// has ended, Heartbeat returns ErrLeaseLost.
 	Heartbeat(ctx context.Context, worker int64, ttl time.Duration) (int64, error)

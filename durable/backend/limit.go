@@ -46,7 +46,7 @@ type Version struct{ Newest, Count int64 }
 type Limited struct {
 	Version Version
 	Limits  []LimitUse // by prefix and group; nil if the version is the known one
-	Unaware int        // workers of this release that have not shared under Newest or later
+	Unaware int        // workers of this release that do not know Newest
 }
 
 // LimitUse is a limit, and its use by live workers.
@@ -62,7 +62,8 @@ type LimitUse struct {
 //	L1. The database never has fewer permits of a worker than the worker has itself. A permit is added
 //	    in the database first, and removed in the worker first.
 //	L2. A permit is added only while the permits of all live workers are fewer than Limit.Running.
-//	L3. While they are more, since the limit was lowered or is new, no worker may begin a handler.
+//	L3. While they are more, since the limit was lowered or is new, no worker may begin a handler. A live
+//	    worker that does not know the limit counts with MaxRunning permits: its handlers are not counted yet.
 //	L4. The permits of a worker end with its lease.
 //	L5. Each token has its own time, and no two tokens of a scope begin before the limit allows both.
 
@@ -132,6 +133,14 @@ func (d *Demand) Decide(l *Limit, worker int64, others []Permit, busy, now int64
 		busy, g.Tokens = l.draw(d.Starts, others, busy, now)
 	}
 	return mine, busy, g
+}
+
+// Of returns the permit of a worker, which does not know the limit if unaware is set (L3).
+func (p Permit) Of(unaware bool) Permit {
+	if unaware {
+		p.Held = MaxRunning
+	}
+	return p
 }
 
 // sane returns a permit with numbers in their ranges, of which no checksum covers the stored ones.

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -61,6 +62,16 @@ func (b *postgresBackend) LeasePlan(ctx context.Context, lane backend.Lane) (str
 	l := leasing{leases: b.leases, req: &backend.LeaseRequest{Until: time.Now().Add(lead).UnixNano(), Lanes: []backend.Lane{lane}}, schedules: [][]byte{}}
 	l.ends = []end{{after: l.after(0), upto: l.req.Until}}
 	return b.plan(ctx, "EXPLAIN (ANALYZE, BUFFERS) "+sql, append([]any{int64(1), int64(leaseBatch), int64(0), b.budget.bytes()}, l.args([]int{0})...)...)
+}
+
+// SharePlans runs the statements of Share that look permits up, and returns their plans.
+func (b *postgresBackend) SharePlans(ctx context.Context, worker int64, prefix string) (plans string, err error) {
+	scope := []any{[][]byte{[]byte(prefix)}, [][]byte{{}}}
+	for sql, args := range map[string][]any{endPermitsSQL: scope, permitsSQL: append(scope[:2:2], worker)} {
+		plan, failed := b.plan(ctx, "EXPLAIN (ANALYZE, BUFFERS) "+sql, args...)
+		plans, err = plans+plan, cmp.Or(err, failed)
+	}
+	return plans, err
 }
 
 // PagePlan runs Page's statement for ten keys with a prefix, and returns its plan.

@@ -120,7 +120,7 @@ type storedLimit struct {
 // run decides about the demands.
 func (s *shares) run(ctx context.Context, t *txn, newest int64) ([]backend.Grant, error) {
 	s.limits, s.others = make(map[backend.Scope]storedLimit), make(map[backend.Scope][]backend.Permit)
-	err := t.run(ctx, query(s.scanLimit, lockLimitsSQL, s.prefix, s.group), execute(endPermitsSQL), query(s.scanPermit, permitsSQL, s.prefix, s.group, s.worker))
+	err := t.run(ctx, query(s.scanLimit, lockLimitsSQL, s.prefix, s.group), execute(endPermitsSQL, s.prefix, s.group), query(s.scanPermit, permitsSQL, s.prefix, s.group, s.worker))
 	if err != nil {
 		return nil, err
 	}
@@ -155,8 +155,9 @@ func (s *shares) scanLimit(scan scanner) error {
 func (s *shares) scanPermit(scan scanner) error {
 	var prefix, group octets
 	var p backend.Permit
-	err := scan(&prefix, &group, &p.Worker, &p.Held, &p.Wants)
+	var unaware *bool // nil of a worker of an older release
+	err := scan(&prefix, &group, &p.Worker, &p.Held, &p.Wants, &unaware)
 	scope := backend.Scope{Prefix: string(prefix), Group: string(group)}
-	s.others[scope] = append(s.others[scope], p)
+	s.others[scope] = append(s.others[scope], p.Of(unaware != nil && *unaware))
 	return err
 }

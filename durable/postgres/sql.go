@@ -121,11 +121,12 @@ const (
 
 // Workers.
 const (
-	registerSQL = `INSERT INTO {s}.worker (until, limits) VALUES (({clock} + $1), 0) RETURNING id`
+	registerSQL = `INSERT INTO {s}.worker (until, limits) SELECT {clock} + $1, coalesce(max(version), 0) FROM {s}.limits RETURNING id`
 	renewSQL    = `UPDATE {s}.worker SET until = ({clock} + $2) WHERE id = $1 AND until > {clock} RETURNING id`
 	endLeaseSQL = `UPDATE {s}.worker SET until = 0 WHERE id = $1 AND until > {clock} RETURNING id`
-	forgetSQL   = `DELETE FROM {s}.worker w WHERE w.until < ({clock} - 3600000000000)
-		AND NOT EXISTS (SELECT FROM {s}.entry e WHERE e.holder = w.id AND e.holder <> 0)`
+	forgetSQL   = `WITH w AS (DELETE FROM {s}.worker w WHERE w.until < ({clock} - 3600000000000)
+			AND NOT EXISTS (SELECT FROM {s}.entry e WHERE e.holder = w.id AND e.holder <> 0) RETURNING id)
+		DELETE FROM {s}.permit p USING w WHERE p.worker = w.id`
 
 	// Transactions that lease, claim, or adopt share a lock, which Pause takes for itself: once
 	// Pause has returned, all such transactions have ended or see the pause. The lock is not a lock
@@ -152,15 +153,19 @@ const (
 		ON p.prefix = l.prefix AND p.grp = l.grp ORDER BY l.prefix, l.grp`
 
 	// A call of Share locks the limits in order, and then deletes the permits of workers without a
-	// lease: the lock of such a worker's row waits for a renewal under way.
+	// lease: the lock of such a worker's row waits for a renewal under way. Each statement looks
+	// permits up by their whole key.
 	awareSQL      = `UPDATE {s}.worker SET limits = $2 WHERE id = $1 AND limits <> $2`
 	lockLimitsSQL = `SELECT l.prefix, l.grp, l.running, l.per_second, l.burst, l.busy, {clock} FROM {s}.limits l
 		JOIN unnest($1::bytea[], $2::bytea[]) d (prefix, grp) ON l.prefix = d.prefix AND l.grp = d.grp ORDER BY l.prefix, l.grp FOR UPDATE OF l`
-	endPermitsSQL = `WITH e AS (SELECT w.id FROM {s}.worker w WHERE w.until <= {clock} AND EXISTS (SELECT FROM {s}.permit p WHERE p.worker = w.id)
-			ORDER BY w.id FOR NO KEY UPDATE OF w)
-		DELETE FROM {s}.permit p USING e WHERE p.worker = e.id`
-	permitsSQL = `SELECT p.prefix, p.grp, p.worker, p.held, p.wants FROM {s}.permit p JOIN {s}.worker w ON w.id = p.worker
-		JOIN unnest($1::bytea[], $2::bytea[]) d (prefix, grp) ON p.prefix = d.prefix AND p.grp = d.grp WHERE p.worker <> $3`
+	endPermitsSQL = `WITH d AS (SELECT * FROM unnest($1::bytea[], $2::bytea[]) d (prefix, grp)),
+		e AS (SELECT w.id FROM {s}.worker w WHERE w.until <= {clock} AND EXISTS (SELECT FROM d
+				JOIN {s}.permit p ON p.prefix = d.prefix AND p.grp = d.grp AND p.worker = w.id) ORDER BY w.id FOR NO KEY UPDATE OF w)
+		DELETE FROM {s}.permit p USING d, e WHERE p.prefix = d.prefix AND p.grp = d.grp AND p.worker = e.id`
+	permitsSQL = `SELECT l.prefix, l.grp, w.id, coalesce(p.held, 0), coalesce(p.wants, 0), w.limits < l.version AND w.until > {clock}
+		FROM unnest($1::bytea[], $2::bytea[]) d (prefix, grp) JOIN {s}.limits l ON l.prefix = d.prefix AND l.grp = d.grp
+		JOIN {s}.worker w ON w.id <> $3 LEFT JOIN {s}.permit p ON p.prefix = l.prefix AND p.grp = l.grp AND p.worker = w.id
+		WHERE p.worker IS NOT NULL OR w.limits < l.version AND w.until > {clock}`
 	putPermitsSQL = `INSERT INTO {s}.permit (prefix, grp, worker, held, wants)
 		SELECT d.prefix, d.grp, $3::int4, d.held, d.wants FROM unnest($1::bytea[], $2::bytea[], $4::int8[], $5::int8[]) d (prefix, grp, held, wants)
 		ON CONFLICT (prefix, grp, worker) DO UPDATE SET (held, wants) = ROW(EXCLUDED.held, EXCLUDED.wants)`

@@ -26,7 +26,8 @@ func (b *sqliteBackend) Heartbeat(ctx context.Context, worker int64, ttl time.Du
 		if id == 0 {
 			t.s.worker++
 			id = t.s.worker
-			_, err := t.c.query("INSERT INTO hwt_workers (id, expires, limits) VALUES (?, ?, 0)").int(id).int(expires).exec()
+			_, err := t.c.query("INSERT INTO hwt_workers (id, expires, limits) SELECT ?, ?, coalesce(max(version), 0) FROM hwt_limits").
+				int(id).int(expires).exec()
 			return err
 		}
 		n, err := t.c.query("UPDATE hwt_workers SET expires = ?2 WHERE id = ?1 AND expires > ?3").
@@ -168,19 +169,20 @@ func (t *txn) adopt(worker int64, gone []int64, found []backend.Row, all bool) (
 			rows = append(rows, adopted)
 		}
 	}
-	for i := 0; all && i < len(gone); i++ {
-		if _, err := t.c.query("DELETE FROM hwt_workers WHERE id = ?").int(gone[i]).exec(); err != nil {
-			return nil, err
-		}
+	for i := 0; all && i < len(gone) && err == nil; i++ {
+		_, err = t.c.query("DELETE FROM hwt_workers WHERE id = ?").int(gone[i]).exec()
 	}
-	return rows, nil
+	if all && err == nil { // also those of workers that an older release has deleted
+		_, err = t.c.query("DELETE FROM hwt_permits WHERE worker NOT IN (SELECT id FROM hwt_workers)").exec()
+	}
+	return rows, err
 }
 
 // gone returns the workers that have lost their leases.
 func (c *conn) gone(held *lockTimes) (workers []int64, err error) {
 	now := time.Now().UnixNano()
 	err = c.query("SELECT id, expires FROM hwt_workers WHERE expires <= ?").int(now).each(func(q *query) error {
-		if expires := q.s.ColumnInt64(1); expires == 0 || expires+held.since(expires) <= now {
+		if held.ended(q.s.ColumnInt64(1), now) {
 			workers = append(workers, q.s.ColumnInt64(0))
 		}
 		return nil

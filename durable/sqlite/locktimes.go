@@ -55,3 +55,9 @@ func (l *lockTimes) since(expires int64) (held int64) {
 	}
 	return held
 }
+
+// ended reports whether a worker has lost its lease: the time at which the lease expires has passed, and so have the
+// times for which others held the lock. A worker that has left expires at 0.
+func (l *lockTimes) ended(expires, now int64) bool {
+	return expires == 0 || expires <= now && expires+l.since(expires) <= now
+}

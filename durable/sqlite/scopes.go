@@ -160,9 +160,6 @@ func (w *writer) Share(ctx context.Context, worker, newest int64, demands []back
 		if err == nil {
 			_, err = t.c.query("UPDATE hwt_workers SET limits = ?2 WHERE id = ?1 AND limits <> ?2").int(worker).int(newest).exec()
 		}
-		if err == nil {
-			err = endPermits(t)
-		}
 		for i := 0; i < len(demands) && err == nil; i++ {
 			grants[i], err = share(t, worker, &demands[i])
 		}
@@ -170,43 +167,46 @@ func (w *writer) Share(ctx context.Context, worker, newest int64, demands []back
 	}))
 }
 
-// endPermits deletes the permits of workers that have lost their leases.
-func endPermits(t *txn) error {
-	gone, err := t.c.gone(&t.w.held)
-	for i := 0; i < len(gone) && err == nil; i++ {
-		_, err = t.c.query("DELETE FROM hwt_permits WHERE worker = ?").int(gone[i]).exec()
-	}
-	if err == nil {
-		_, err = t.c.query("DELETE FROM hwt_permits WHERE worker NOT IN (SELECT id FROM hwt_workers)").exec()
-	}
-	return err
-}
-
 // share decides about a demand.
 func share(t *txn, worker int64, d *backend.Demand) (grant backend.Grant, err error) {
 	grant.Scope = d.Scope
 	var limit *backend.Limit
-	var busy int64
-	err = t.c.query("SELECT prefix, grp, running, per_second, burst, busy FROM hwt_limits WHERE prefix = ? AND grp = ?").
+	var busy, version int64
+	err = t.c.query("SELECT prefix, grp, running, per_second, burst, busy, version FROM hwt_limits WHERE prefix = ? AND grp = ?").
 		bytesOf(d.Prefix).bytesOf(d.Group).each(func(q *query) error {
 		l, _ := scanLimit(q) // Limited reports the damage
-		limit, busy = &l, q.s.ColumnInt64(5)
+		limit, busy, version = &l, q.s.ColumnInt64(5), q.s.ColumnInt64(6)
 		return nil
 	})
 	if err != nil || limit == nil {
 		return grant, err
 	}
-	others, err := all(t.c.query("SELECT worker, held, wants FROM hwt_permits WHERE prefix = ? AND grp = ? AND worker <> ?").
-		bytesOf(d.Prefix).bytesOf(d.Group).int(worker), func(q *query) (backend.Permit, error) {
-		return backend.Permit{Worker: q.s.ColumnInt64(0), Held: int(q.s.ColumnInt64(1)), Wants: int(q.s.ColumnInt64(2))}, nil
-	})
+	now := time.Now().UnixNano()
+	others, err := otherPermits(t, worker, d, version, now)
 	if err != nil {
 		return grant, err
 	}
-	mine, next, grant := d.Decide(limit, worker, others, busy, time.Now().UnixNano())
+	mine, next, grant := d.Decide(limit, worker, others, busy, now)
 	if _, err = t.c.query("INSERT OR REPLACE INTO hwt_permits (prefix, grp, worker, held, wants) VALUES (?, ?, ?, ?, ?)").
 		bytesOf(d.Prefix).bytesOf(d.Group).int(worker).int(int64(mine.Held)).int(int64(mine.Wants)).exec(); err == nil && next != busy {
 		_, err = t.c.query("UPDATE hwt_limits SET busy = ?3 WHERE prefix = ?1 AND grp = ?2").bytesOf(d.Prefix).bytesOf(d.Group).int(next).exec()
 	}
 	return grant, err
+}
+
+// permitsOf reads the permits of a scope, by worker. NULL as the limits of a worker of an older release is no version.
+const permitsOf = `SELECT w.id, w.expires, p.held, p.wants, coalesce(w.limits < ?3, 0) FROM hwt_workers w
+	LEFT JOIN hwt_permits p ON p.prefix = ?1 AND p.grp = ?2 AND p.worker = w.id WHERE w.id <> ?4`
+
+// otherPermits returns the permits of the live workers other than worker in a limit of a version. The permits of
+// workers that have lost their leases stay until Adopt deletes these workers, and do not count.
+func otherPermits(t *txn, worker int64, d *backend.Demand, version, now int64) (others []backend.Permit, err error) {
+	err = t.c.query(permitsOf).bytesOf(d.Prefix).bytesOf(d.Group).int(version).int(worker).each(func(q *query) error {
+		if expires := q.s.ColumnInt64(1); !t.w.held.ended(expires, now) {
+			p := backend.Permit{Worker: q.s.ColumnInt64(0), Held: int(q.s.ColumnInt64(2)), Wants: int(q.s.ColumnInt64(3))}
+			others = append(others, p.Of(q.s.ColumnBool(4) && expires > now))
+		}
+		return nil
+	})
+	return others, err
 }

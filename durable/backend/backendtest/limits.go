@@ -68,17 +68,20 @@ func share(t testing.TB, b backend.Backend, worker int64, d backend.Demand) back
 func testPermits(t *testing.T, b backend.Backend) {
 	ctx := t.Context()
 	limit := backend.Limit{Scope: backend.Scope{Prefix: "a/", Group: "g"}, Running: 10}
-	equal(t, "error", b.SetLimit(ctx, limit), nil)
 	first, second := join(t, b), join(t, b)
+	equal(t, "error", b.SetLimit(ctx, limit), nil)
 	_, unaware := limited(t, b)
 	equal(t, "workers that do not know the limit", unaware, 2)
 	demand := func(keep, wants int) backend.Demand {
 		return backend.Demand{Scope: limit.Scope, Keep: keep, Wants: wants}
 	}
 	grant := share(t, b, first, demand(0, 20))
-	equal(t, "grant", grant, backend.Grant{Limit: limit, Held: 10, Share: 10})
+	equal(t, "grant before the second worker knows the limit", grant, backend.Grant{Limit: limit})
 	_, unaware = limited(t, b)
 	equal(t, "workers that do not know the limit", unaware, 1)
+	must(b.Share(ctx, second, must(b.Limited(ctx, backend.Version{}))(t).Version.Newest, nil))(t)
+	grant = share(t, b, first, demand(0, 20))
+	equal(t, "grant", grant, backend.Grant{Limit: limit, Held: 10, Share: 10})
 	grant = share(t, b, second, demand(0, 20))
 	equal(t, "permits of the second worker", []int{grant.Held, grant.Share}, []int{0, 5})
 	grant = share(t, b, first, demand(10, 20))
@@ -91,6 +94,7 @@ func testPermits(t *testing.T, b backend.Backend) {
 
 	limit.Running = 3
 	equal(t, "error", b.SetLimit(ctx, limit), nil)
+	share(t, b, first, demand(6, 20))
 	grant = share(t, b, second, demand(1, 20))
 	equal(t, "permits while others have more than all", []int{grant.Held, grant.Share}, []int{1, 0})
 	must(b.Heartbeat(ctx, first, 0))(t)
@@ -105,6 +109,16 @@ func testPermits(t *testing.T, b backend.Backend) {
 	equal(t, "error", b.SetLimit(ctx, limit), nil)
 	use, _ = limited(t, b)
 	equal(t, "permits of a removed limit", use.Held, 0)
+	third := join(t, b)
+	_, unaware = limited(t, b)
+	equal(t, "workers that do not know the limit, after one has joined", unaware, 1)
+	share(t, b, second, demand(0, 0))
+	grant = share(t, b, third, demand(0, 20))
+	equal(t, "permits of a worker that has joined", []int{grant.Held, grant.Share}, []int{3, 3})
+	must(b.Heartbeat(ctx, third, 0))(t)
+	equal(t, "error", b.SetLimit(ctx, limit), nil)
+	grant = share(t, b, second, demand(0, 20))
+	equal(t, "permits beside an ended worker that does not know the limit", []int{grant.Held, grant.Share}, []int{3, 3})
 }
 
 // testTokens draws the tokens of a rate.
@@ -129,6 +143,7 @@ func testConcurrentShares(t *testing.T, b backend.Backend) {
 		equal(t, "error", b.SetLimit(t.Context(), backend.Limit{Scope: scope, Running: running}), nil)
 		demands = append(demands, backend.Demand{Scope: scope, Wants: 100})
 	}
+	newest := must(b.Limited(t.Context(), backend.Version{}))(t).Version.Newest
 	var mu sync.Mutex
 	held := make(map[backend.Scope]int)
 	var all sync.WaitGroup
@@ -136,7 +151,7 @@ func testConcurrentShares(t *testing.T, b backend.Backend) {
 		worker := join(t, b)
 		all.Go(func() {
 			mine := slices.Concat(demands[i%3:], demands[:i%3]) // in another order
-			grants, err := b.Share(t.Context(), worker, 0, mine)
+			grants, err := b.Share(t.Context(), worker, newest, mine)
 			mu.Lock()
 			defer mu.Unlock()
 			if err != nil {
@@ -149,8 +164,8 @@ func testConcurrentShares(t *testing.T, b backend.Backend) {
 	}
 	all.Wait()
 	for scope, n := range held {
-		if n > running {
-			t.Errorf("%d permits of %v (expected: up to %d)", n, scope, running)
+		if n != running {
+			t.Errorf("%d permits of %v (expected: %d)", n, scope, running)
 		}
 	}
 }

@@ -80,8 +80,10 @@ func (m *DB) Limited(ctx context.Context, known backend.Version) (all backend.Li
 	}
 	for _, l := range m.limits {
 		use := backend.LimitUse{Limit: l.Limit}
-		for _, p := range m.others(l, 0) {
-			use.Held, use.Wants = use.Held+p.Held, use.Wants+p.Wants
+		for worker, p := range l.permits {
+			if m.alive(worker) {
+				use.Held, use.Wants = use.Held+p.Held, use.Wants+p.Wants
+			}
 		}
 		all.Limits = append(all.Limits, use)
 	}
@@ -93,9 +95,10 @@ func (m *DB) Limited(ctx context.Context, known backend.Version) (all backend.Li
 
 // others returns the permits of live workers other than worker. The caller holds mu.
 func (m *DB) others(l *limit, worker int64) (others []backend.Permit) {
-	for _, p := range l.permits {
-		if p.Worker != worker && m.alive(p.Worker) {
-			others = append(others, p)
+	for other := range m.workers {
+		if other != worker && m.alive(other) {
+			p := l.permits[other]
+			others = append(others, backend.Permit{Worker: other, Held: p.Held, Wants: p.Wants}.Of(m.aware[other] < l.version))
 		}
 	}
 	return others

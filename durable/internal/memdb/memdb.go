@@ -30,7 +30,7 @@ type DB struct {
 	pauses   map[backend.Scope]backend.Pause // Guarded by mu.
 	limits   map[backend.Scope]*limit        // Guarded by mu.
 	newest   int64                           // version of a limit. Guarded by mu.
-	aware    map[int64]int64                 // newest that a worker has shared under. Guarded by mu.
+	aware    map[int64]int64                 // newest version that a worker knows. Guarded by mu.
 }
 
 // state is the contents of a DB, or of one of its transactions. Slices of rows are never changed,
@@ -270,6 +270,7 @@ func (m *DB) Heartbeat(ctx context.Context, worker int64, ttl time.Duration) (in
 	if worker == 0 {
 		m.ids++
 		worker = m.ids
+		m.aware[worker] = m.newest
 	} else if !m.alive(worker) {
 		return 0, backend.ErrLeaseLost
 	}
