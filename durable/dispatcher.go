@@ -113,7 +113,7 @@ func (d *dispatcher) fire(h *flight, c *caller) {
 	case h.crashed():
 		d.giveUp(h, fmt.Errorf("%w: %d", errCrashed, h.row.Crashes))
 		return
-	case h.row.NotAfter != 0 && h.row.Due+int64(late) > h.row.NotAfter:
+	case h.expired(h.row.Due + int64(late)):
 		d.giveUp(h, errTooLate)
 		return
 	}

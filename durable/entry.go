@@ -25,8 +25,8 @@ type Entry struct {
 	// retry is the end of its pause, not the time of the first attempt.
 	Due time.Time
 
-	// NotAfter is the latest time to fire. An entry that could not fire by that time becomes a
-	// dead letter. The zero time is no limit. Recurring entries use Every.Missed instead.
+	// NotAfter is the latest time to fire. An entry that could not fire by that time, for example because it
+	// waited for a limit, becomes a dead letter. The zero time is no limit. Recurring entries use Every.Missed instead.
 	NotAfter time.Time
 
 	// Payload is passed to the handler. It has at most 1 MiB. An empty one is returned as nil.

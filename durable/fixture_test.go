@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"math"
 	"slices"
@@ -166,6 +167,11 @@ func (f *faulty) Finish(ctx context.Context, worker int64, outcomes []backend.Ou
 	}
 	applied, err := f.DB.Finish(ctx, worker, outcomes)
 	return applied, cmp.Or(err, f.fail("after Finish"))
+}
+
+func (f *faulty) Share(ctx context.Context, worker, newest int64, demands []backend.Demand) ([]backend.Grant, error) {
+	f.wait(fmt.Sprint("Share of worker ", worker))
+	return f.DB.Share(ctx, worker, newest, demands)
 }
 
 func (f *faulty) Heartbeat(ctx context.Context, worker int64, ttl time.Duration) (int64, error) {

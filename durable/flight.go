@@ -67,6 +67,9 @@ func (h *flight) crashed() bool {
 	return most > 0 && h.row.Crashes >= most
 }
 
+// expired reports whether the row must not fire at a time any more.
+func (h *flight) expired(now int64) bool { return h.row.NotAfter != 0 && now > h.row.NotAfter }
+
 // onIllegalMove is called for a move that breaks W1 or W4. Tests replace it by a panic.
 var onIllegalMove = func(error) {}
 
@@ -305,7 +308,7 @@ var follows = [...][]stage{
 	claiming:  {ahead, claimable, suspected, waiting, finished, dropped}, // finished: the clock was set back far
 	waiting:   {queued, finished},                                        // finished: the queue is closed
 	queued:    {firing, finished},
-	limited:   {queued, finished},
+	limited:   {queued, finished, dropped},           // dropped: the lease has ended
 	firing:    {waiting, limited, finished, dropped}, // waiting: it is early; dropped: the lease has ended
 	finished:  {storing},
 	storing:   {finished, dropped},

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -254,5 +255,122 @@ func TestRateHoldsBesideABacklog(t *testing.T) {
 		defer f.work(g.handler(10*time.Millisecond), &durable.WorkOptions{Concurrency: 4})()
 		time.Sleep(8 * time.Second)
 		require.Greater(t, g.count("mail"), 40)
+	})
+}
+
+// Two Works learn of a limit in any order. The handlers of both count, also the ones that ran before the limit.
+func TestNewLimitCountsHandlersBeforeIt(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		ctx, g, holds, above := f.t.Context(), newGauge(), atomic.Bool{}, atomic.Int32{}
+		counted := func(took time.Duration) durable.Handler {
+			handler := g.handler(took)
+			return func(ctx context.Context, firing durable.Firing) error {
+				if g.mu.Lock(); holds.Load() && g.running[""] >= 10 {
+					above.Add(1)
+				}
+				g.mu.Unlock()
+				return handler(ctx, firing)
+			}
+		}
+		for kind, took := range map[string]time.Duration{"long": 3 * time.Second, "short": 10 * time.Millisecond} {
+			var m durable.Mux
+			m.Handle(kind+"/", counted(took), &durable.WorkOptions{Concurrency: 40})
+			defer f.workMux(&m)()
+		}
+		for i := range int64(8) {
+			f.b.delay(fmt.Sprint("Share of worker ", 1+i%2), 300*time.Millisecond)
+			f.fill("long", "", 40)
+			f.fill("short", "", 500)
+			time.Sleep(30 * time.Millisecond)
+			require.NoError(t, f.Limit(ctx, durable.Scope{}, durable.Limit{Running: 10}))
+			synctest.Wait() // handlers that have begun under no limit are counted
+			holds.Store(true)
+			time.Sleep(30 * time.Second)
+			require.Zero(t, above.Load(), "handlers that began above the limit")
+			holds.Store(false)
+			f.b.delay(fmt.Sprint("Share of worker ", 1+i%2), 0)
+			require.NoError(t, f.RemoveLimit(ctx, durable.Scope{}))
+			time.Sleep(time.Second)
+		}
+	})
+}
+
+// A Work that has no row left says so, and the other Work gets its permit.
+func TestUnusedPermitsGoToOtherWorks(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		g := newGauge()
+		require.NoError(t, f.Limit(f.t.Context(), durable.Scope{}, durable.Limit{Running: 1}))
+		for _, kind := range []string{"call", "mail"} {
+			var m durable.Mux
+			m.Handle(kind+"/", g.handler(time.Millisecond), nil)
+			defer f.workMux(&m)()
+		}
+		f.fill("call", "", 3)
+		time.Sleep(5 * time.Second)
+		require.Equal(t, 3, g.count("call"))
+		f.fill("mail", "", 3)
+		time.Sleep(5 * time.Second)
+		require.Equal(t, 3, g.count("mail"))
+	})
+}
+
+// Rows that are claimed and wait for a limit wait for a second limit, too, which they did not know when they were claimed.
+func TestClaimedRowsWaitForALaterLimit(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		ctx, g := f.t.Context(), newGauge()
+		require.NoError(t, f.Limit(ctx, durable.Scope{Prefix: "mail/"}, durable.Limit{Running: 4}))
+		defer f.work(g.handler(100*time.Millisecond), nil)()
+		f.fill("mail", "a", 200)
+		time.Sleep(time.Second)
+		require.Greater(t, f.stats().Claimed, int64(4), "rows that wait for the first limit, claimed")
+		require.NoError(t, f.Limit(ctx, durable.Scope{Group: "a"}, durable.Limit{Running: 1}))
+		time.Sleep(time.Second)
+		g.reset()
+		time.Sleep(30 * time.Second)
+		require.Equal(t, 200, g.count("mail"))
+		require.Equal(t, 1, g.mostOf("mail"))
+	})
+}
+
+// No permit or token is free for an hour.
+func TestExpiredEntriesUseNoPermit(t *testing.T) {
+	for name, limit := range map[string]durable.Limit{"rate": {PerSecond: 1. / 3600}, "handlers": {Running: 1}} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(f *fixture) {
+				g := newGauge()
+				require.NoError(t, f.Limit(f.t.Context(), durable.Scope{}, limit))
+				defer f.work(g.handler(time.Hour), nil)()
+				for i := range 500 {
+					f.setIn(fmt.Sprint("mail/", i), 0, notAfter(time.Now().Add(10*time.Second)))
+				}
+				time.Sleep(9 * time.Second)
+				require.Empty(t, f.dead())
+				time.Sleep(2 * time.Second)
+				dead := f.dead()
+				require.Len(t, dead, 499)
+				require.Equal(t, durable.Expired, dead[0].Reason)
+				require.Equal(t, 1, g.count(""))
+				time.Sleep(time.Hour)
+			})
+		})
+	}
+}
+
+// The Work holds the rows again under its next lease, while a handler keeps the only permit.
+func TestRowsOfAnEarlierLeaseLeaveLimits(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		g := newGauge()
+		require.NoError(t, f.Limit(f.t.Context(), durable.Scope{}, durable.Limit{Running: 1}))
+		defer f.work(g.handler(time.Hour), nil)()
+		f.fill("mail", "", 100)
+		time.Sleep(2 * time.Second)
+		f.b.set("Heartbeat", durable.ErrLeaseLost)
+		time.Sleep(10 * time.Second)
+		f.b.set("Heartbeat", nil)
+		time.Sleep(4 * time.Second)
+		require.LessOrEqual(t, f.stats().Limited, int64(100))
+		_, err := f.CancelAll(f.t.Context())
+		require.NoError(t, err)
+		time.Sleep(3 * time.Hour)
 	})
 }

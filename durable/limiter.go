@@ -254,13 +254,16 @@ func (l *limiter) left(rows []*flight) {
 	}
 }
 
-// next returns rows that get permits of quotas. The caller holds mu.
+// next returns rows that get permits of quotas, and expired rows, which need no permit. The caller holds mu.
 func (l *limiter) next(quotas []*quota) (rows []*flight) {
 	now := l.clock.nanos()
 	for _, q := range quotas {
-		for q.due.n > 0 && q.may(now) {
+		for q.due.n > 0 && (q.may(now) || q.due.first().expired(now)) {
 			h := q.due.take()
-			lacks := l.take(h, l.covering(&h.row), now)
+			var lacks *quota
+			if !h.expired(now) {
+				lacks = l.take(h, l.covering(&h.row), now)
+			}
 			if lacks == nil {
 				rows = append(rows, h)
 			} else if l.park(lacks, &lacks.due, h); lacks == q { // the lease of h has not shared yet
@@ -284,7 +287,7 @@ func (l *limiter) admitClaims(rows []*flight) []*flight {
 	now, kept := l.clock.nanos(), rows[:0]
 	for _, h := range rows {
 		all := l.covering(&h.row)
-		if l.rows[h] != nil || len(all) == 0 || l.closed { // it had room before, or needs none
+		if l.rows[h] != nil || len(all) == 0 || h.expired(now) || l.closed { // it had room before, or needs none
 			kept = append(kept, h)
 			continue
 		}
@@ -308,8 +311,12 @@ func (l *limiter) claimable() (rows []*flight) {
 	defer l.mu.Unlock()
 	now := l.clock.nanos()
 	for q := range l.waiting {
-		for q.pending.n > 0 && q.room(now) > 0 {
+		for q.pending.n > 0 && (q.room(now) > 0 || q.pending.first().expired(now)) {
 			h := q.pending.take()
+			if h.expired(now) {
+				rows = append(rows, h)
+				continue
+			}
 			all := l.covering(&h.row)
 			if i := slices.IndexFunc(all, func(other *quota) bool { return other != q && other.room(now) <= 0 }); i >= 0 {
 				l.park(all[i], &all[i].pending, h)
@@ -409,20 +416,25 @@ func (l *limiter) register(h *flight) {
 	}
 }
 
-// demands returns the demands of the worker in a term of its lease.
+// demands returns the demands of the worker in a term of its lease. Rows of an earlier term leave the table: other
+// workers have them.
 func (l *limiter) demands(term uint64) (demands []backend.Demand) {
 	l.mu.Lock()
-	defer l.mu.Unlock()
 	now := l.clock.nanos()
+	var earlier []*flight
 	for _, q := range l.quotas {
 		if l.term != term { // L4
 			q.held, q.share, q.tokens = 0, 0, nil
+			earlier = append(earlier, q.due.takeOthers(term)...)
+			earlier = append(earlier, q.pending.takeOthers(term)...)
 		}
 		if q.needs() {
 			demands = append(demands, q.demand(now))
 		}
 	}
 	l.term, l.urgent = term, false
+	l.mu.Unlock()
+	l.flights.remove(earlier...)
 	return demands
 }
 

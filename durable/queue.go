@@ -174,6 +174,21 @@ func (t *turns) of(group string) *line {
 	return l
 }
 
+// first returns the next row. There must be one.
+func (t *turns) first() *flight { return t.last.next.rows[0] }
+
+// takeOthers takes the rows that were not taken under the lease of a term.
+func (t *turns) takeOthers(term uint64) (others []*flight) {
+	for _, h := range t.takeFirst(t.n) {
+		if h.term == term {
+			t.put(h)
+		} else {
+			others = append(others, h)
+		}
+	}
+	return others
+}
+
 // take takes the next row. There must be one.
 func (t *turns) take() *flight {
 	l := t.last.next
