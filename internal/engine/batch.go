@@ -14,9 +14,9 @@ const spreadEach = 1024
 
 // NewTimeouts implements hwt.Engine.
 //
-// A batch is divided among as many workers as are worth it, each of which receives its part
+// A batch is divided among as many workers as are worth it, and each worker receives one part
 // with one push to the stripe of the part's first timeout. The other timeouts of the part may
-// be in a stripe that is not their own (S4). A Stop precedes all parts, or follows all of them
+// be in the stripe of another timeout (S4). A Stop precedes all parts, or follows all parts
 // (S5).
 func (h *Handle) NewTimeouts(tasks []hwt.TimerTask, delay time.Duration) ([]hwt.Timeout, error) {
 	if slices.ContainsFunc(tasks, enginekit.IsNilTask) {
@@ -32,7 +32,7 @@ func (h *Handle) NewTimeouts(tasks []hwt.TimerTask, delay time.Duration) ([]hwt.
 		}
 		return nil, nil
 	}
-	deadline := env.clock.Deadline(delay) // before anything is counted, because it may panic
+	deadline := env.clock.Deadline(delay) // before anything is counted, because Deadline may panic
 	if env.limit.Max() > 0 {
 		if err := h.reserve(n); err != nil {
 			return nil, err
@@ -47,7 +47,7 @@ func (h *Handle) NewTimeouts(tasks []hwt.TimerTask, delay time.Duration) ([]hwt.
 	return timeouts, nil
 }
 
-// push makes timeouts of the tasks and pushes them, unless the intakes are closed.
+// push makes timeouts of the tasks and pushes the timeouts, unless the intakes are closed.
 func (h *Handle) push(tasks []hwt.TimerTask, deadline int64) ([]hwt.Timeout, bool) {
 	env := h.workers.env()
 	caller := env.callers.Caller()
@@ -65,7 +65,8 @@ func (h *Handle) push(tasks []hwt.TimerTask, deadline int64) ([]hwt.Timeout, boo
 	return timeouts, true
 }
 
-// pushAll pushes all parts. If the intakes are closed, it pushes no part and returns false.
+// pushAll pushes all parts. If the intakes are closed, pushAll pushes no part and returns
+// false.
 func (h *Handle) pushAll(parts []part) bool {
 	if len(parts) > 1 {
 		h.batching.RLock()
@@ -73,7 +74,7 @@ func (h *Handle) pushAll(parts []part) bool {
 	}
 	for i := range parts {
 		if !parts[i].push() {
-			return false // this is the first one (S5)
+			return false // only the first push can fail (S5)
 		}
 	}
 	return true
@@ -113,9 +114,9 @@ func (p *part) push() (ok bool) {
 	return ok
 }
 
-// drainOrAssist wakes the worker, and has the caller help it if necessary. As callers of single
-// pushes do, the caller helps until the stripe holds no more than it may (P1), but with about
-// as many timeouts as it pushed at most.
+// drainOrAssist wakes the worker, and has the caller help if necessary. As callers of single
+// pushes do, the caller helps until the stripe is within its bound (P1), but drains about as
+// many timeouts as it has pushed, at most.
 func (p *part) drainOrAssist() {
 	c, s, n := p.core, p.stripe, int64(len(p.timeouts))
 	if c.intake.phase.Load() != ticking {

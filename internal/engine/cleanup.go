@@ -22,13 +22,13 @@ func countInstance(warn func(message string, attrs ...any)) {
 	}
 }
 
-// abandon is the cleanup of a Handle that was collected without Stop. Nothing is
-// pending, since a pending timeout would have kept the handle alive; so the workers
-// are parked, and all there is to do is to let them end.
+// abandon is the cleanup of a Handle that was collected without Stop. Nothing is pending,
+// since a pending timeout would have kept the handle alive; so the workers are parked, and
+// abandon only has to let them end.
 //
-// It runs on a goroutine of the runtime's, and must not touch the channels of a synctest
+// abandon runs on a goroutine of the runtime, and must not touch the channels of a synctest
 // bubble: the runtime would end the process. In a bubble the workers stay, and the bubble
-// reports them when its test ends.
+// reports them at the end of the test.
 func abandon(cores []*Core) {
 	if cores[0].intake.phase.Load() == stopped { // Stop came in time
 		return

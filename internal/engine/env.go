@@ -18,18 +18,18 @@ const (
 )
 
 // maxOnTime is the lateness of the worker, from the beginning of a tick, at which callers begin
-// to assist. Waking it takes some time.
+// to assist. Waking the worker takes some time.
 const maxOnTime = time.Millisecond
 
 // minHeld is the least bound of the cancelled timeouts that a timer with a limit holds.
 const minHeld = 4096
 
-// env is the timer's configuration and clock, the same for all its workers. Immutable after
-// New. The objects that it points to are safe for concurrent use.
+// env is the timer's configuration and clock, the same for all workers. Immutable after
+// New. The objects behind the pointers are safe for concurrent use.
 type env struct {
 	clock   *enginekit.Clock  // counts nanoseconds from New, time zero of all deadlines
 	tickDur int64             // in nanoseconds
-	onTime  int64             // the lateness of the worker at which callers begin to assist it
+	onTime  int64             // the lateness of the worker at which callers begin to assist
 	limit   *enginekit.Limit  // of pending timeouts
 	wait    time.Duration     // the longest wait of Stop for users' code
 	workers []*atomic.Int64   // the workers' goroutine numbers
@@ -61,8 +61,8 @@ func newEnv(cfg Config) env {
 // addWorker makes the number of worker i known.
 func (e *env) addWorker(i int, id *atomic.Int64) { e.workers[i] = id }
 
-// beginLate records that the goroutine id gives a late notice, and how often it is
-// outstanding.
+// beginLate records that the goroutine id gives a late notice, and how often the goroutine
+// is outstanding.
 func (e *env) beginLate(id, own int64) { e.late.Store(id, own) }
 
 // endLate ends beginLate.
@@ -71,9 +71,9 @@ func (e *env) endLate(id int64) { e.late.Delete(id) }
 // maxHeld returns the bound of the cancelled timeouts that are still held.
 func (e *env) maxHeld() int64 { return max(e.limit.Max(), minHeld) }
 
-// isWorker reports whether the goroutine id is one of the workers. A goroutine without a
-// known number is not: waiting for a worker by mistake ends, and not waiting for it breaks
-// a promise.
+// isWorker reports whether the goroutine id is a worker. A goroutine without a known number
+// counts as no worker: an unnecessary wait for a worker ends, but a missing wait breaks a
+// promise.
 func (e *env) isWorker(id int64) bool {
 	return id != 0 && slices.ContainsFunc(e.workers, func(w *atomic.Int64) bool { return w.Load() == id })
 }

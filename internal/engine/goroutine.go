@@ -6,9 +6,9 @@ import (
 	"strconv"
 )
 
-// goroutineID returns the number of the calling goroutine, or 0 if it cannot be
-// found out. The runtime shows it only in stack traces, so this is for the
-// worker's start and for Stop alone.
+// goroutineID returns the number of the calling goroutine, or 0 if the number is unknown.
+// The runtime shows the number only in stack traces, so goroutineID is for the worker's
+// start and for Stop alone.
 func goroutineID() int64 {
 	buf := make([]byte, 64)
 	return parseGoroutineID(buf[:runtime.Stack(buf, false)])

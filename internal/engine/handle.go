@@ -13,11 +13,11 @@ import (
 	"github.com/hashedwheel/hwt/leak"
 )
 
-// Handle is the users' side of a timer. An engine's Timer holds one by value and
-// forwards its methods to it.
+// Handle is the users' side of a timer. An engine's Timer holds a Handle by value and
+// forwards methods to the Handle.
 type Handle struct {
 	workers  group           // Immutable after Init.
-	tracker  *leak.Tracker   // nil if it is not tracked. Immutable after Init.
+	tracker  *leak.Tracker   // nil if the timer is not tracked. Immutable after Init.
 	detailed bool            // the tracker records calls. Immutable after Init.
 	cleanup  runtime.Cleanup // abandons the cores. Immutable after Init.
 	stopping atomic.Bool     // Stop was called. Atomic: set by the first Stop.
@@ -25,7 +25,7 @@ type Handle struct {
 	batching sync.RWMutex    // held for reading while a batch is pushed to several workers, and by close (S5).
 }
 
-// Init makes h the inside of outer. Once outer is garbage, its workers end.
+// Init makes h the inside of outer. Once outer is garbage, the workers end.
 func (h *Handle) Init(outer hwt.Timer, cfg Config) {
 	h.workers, h.tracker, h.detailed = make(group, cfg.Workers), cfg.Tracker, cfg.Tracker.Detailed()
 	cores, env := make([]*Core, cfg.Workers), newEnv(cfg)
@@ -49,7 +49,7 @@ func (h *Handle) NewTimeout(tt hwt.TimerTask, delay time.Duration) (hwt.Timeout,
 		h.tracker.Record("NewTimeout")
 	}
 	env := h.workers.env()
-	deadline := env.clock.Deadline(delay) // before anything is counted, because it may panic
+	deadline := env.clock.Deadline(delay) // before anything is counted, because Deadline may panic
 	if env.limit.Max() > 0 {
 		if err := h.reserve(1); err != nil {
 			return nil, err
@@ -62,7 +62,7 @@ func (h *Handle) NewTimeout(tt hwt.TimerTask, delay time.Duration) (hwt.Timeout,
 	return h.schedule(env.newTimeout(deadline, tt, caller), deadline)
 }
 
-// schedule pushes t to the worker for it.
+// schedule pushes t to its worker.
 func (h *Handle) schedule(t *Timeout, deadline int64) (hwt.Timeout, error) {
 	t.assign(h.workers.of(t))
 	c := t.home.core
@@ -92,7 +92,7 @@ func (h *Handle) AfterFunc(delay time.Duration, f func()) (hwt.Timeout, error) {
 	return h.NewTimeout(enginekit.Func(f), delay)
 }
 
-// Start starts the workers and keeps them until Stop.
+// Start starts the workers and keeps the workers until Stop.
 func (h *Handle) Start() {
 	h.workers.env().clock.CheckSide() // a worker belongs to the side that starts it
 	for i := range h.workers {
@@ -108,7 +108,7 @@ func (h *Handle) Start() {
 func (h *Handle) beginStop() bool { return h.stopping.CompareAndSwap(false, true) }
 
 // close closes all intakes (S3), between batches (S5). A caller that failed to push closes
-// them, too, since Stop may have closed only some of the queues so far.
+// the intakes, too, since Stop may have closed only some of the queues so far.
 func (h *Handle) close() {
 	if h.closed.Load() {
 		return
@@ -122,7 +122,7 @@ func (h *Handle) close() {
 // release cancels the cleanup and the leak report of a timer that is collected without
 // Stop.
 func (h *Handle) release() {
-	h.cleanup.Stop() // it keeps the cores alive, and all that the user's code there refers to
+	h.cleanup.Stop() // the cleanup keeps the cores alive, and all that the user's code there refers to
 	h.tracker.CloseFor(h)
 }
 
@@ -148,8 +148,8 @@ func (h *Handle) Stats() hwt.Stats {
 // group is the workers of a timer, at least one. Immutable after Init.
 type group []home
 
-// home is a worker as its timeouts know it: its core, and the objects to which the core
-// must not refer.
+// home is a worker as timeouts know it: the core, and the objects to which the core must
+// not refer.
 type home struct {
 	embedded.Home[hwt.Event, hwt.Timeout] // First: events refer to it.
 
@@ -159,12 +159,12 @@ type home struct {
 	group group     // all workers of the timer
 }
 
-// pushCancelled accounts for a timeout that Cancel ended, and makes the worker drop it.
-// was is the word that Cancel ended.
+// pushCancelled accounts for a timeout that Cancel ended, and makes the worker drop the
+// timeout. was is the word that Cancel ended.
 func (m *home) pushCancelled(t *Timeout, was enginekit.Word) {
 	c := m.core
 	s := c.intake.of(t)
-	if was&queued != 0 { // in a queue already: when it is drained it is dropped
+	if was&queued != 0 { // in a queue already: the drain drops the timeout
 		s.countCancelledInQueue()
 		m.hold()
 		c.ensureDrained(s, noDeadline)
@@ -211,9 +211,9 @@ func (m *home) pushAdvanced(t *Timeout, was enginekit.Word, deadline int64) {
 	c.assistAt(s, n, false)
 }
 
-// notifyLate notifies the task of t after Cancel has ended t and the intake was closed. The
-// worker gives the notice if it still runs; otherwise a new goroutine does. The caller of
-// Cancel never does, because the caller may hold locks that the task needs.
+// notifyLate notifies the task of t after Cancel has ended t and the intake was closed. A
+// running worker gives the notice; without one, a new goroutine does. The caller of Cancel
+// never does: the caller may hold locks that the task needs.
 func (m *home) notifyLate(t *Timeout) {
 	if !enginekit.WantsCancelled(t.task) {
 		return
@@ -231,7 +231,7 @@ func (m *home) notifyLate(t *Timeout) {
 	}
 }
 
-// giveLate gives a late notice, on its own goroutine.
+// giveLate gives a late notice, on a separate goroutine.
 func (m *home) giveLate(t *Timeout) {
 	id := goroutineID()
 	m.env.beginLate(id, m.env.runner.Own(t.task, false))
@@ -251,8 +251,8 @@ func (m *home) unqueue(t *Timeout) {
 	}
 }
 
-// env returns the configuration and clock of the timer. Every method of a timer calls it, so
-// that a zero timer panics with the remedy.
+// env returns the configuration and clock of the timer. Every method of a timer calls env,
+// so that a zero timer panics with the remedy.
 func (g group) env() *env {
 	if len(g) == 0 {
 		panic(enginekit.UseNew)
@@ -263,7 +263,7 @@ func (g group) env() *env {
 // of returns the worker for a new timeout.
 func (g group) of(t *Timeout) *home { return &g[g.index(t)] }
 
-// index returns the index of the worker for a new timeout. It is a function of the
+// index returns the index of the worker for a new timeout. The index is a function of the
 // timeout's address, so that timeouts are spread evenly, whichever processor makes them,
 // and callers share no counter.
 func (g group) index(t *Timeout) int {
@@ -279,7 +279,7 @@ func (g group) pending() int64 {
 	return n
 }
 
-// addCounts sets the counts of timeouts so that they add up.
+// addCounts sets the counts of timeouts so that the counts add up.
 func (g group) addCounts(s *hwt.Stats) {
 	var accepted int64
 	var e ends
@@ -326,9 +326,9 @@ func (g group) close() {
 	}
 }
 
-// hold accounts for a cancelled timeout that its worker has not dropped yet, in a timer with a
+// hold accounts for a cancelled timeout that the worker has not dropped yet, in a timer with a
 // pending limit. At half the bound, hold wakes the workers. Otherwise the workers would give
-// notices only at their next tick.
+// notices only at the next tick.
 func (g group) hold() {
 	e := g.env()
 	if e.limit.Hold() == e.maxHeld()/2 {
@@ -344,7 +344,7 @@ func (g group) reserve(n int64) error {
 	e := g.env()
 	if bound := e.maxHeld(); e.limit.Held() >= bound {
 		g.drainAll()
-		if held := e.limit.Held(); held >= bound { // the rest waits for its notices
+		if held := e.limit.Held(); held >= bound { // the rest waits for notices
 			g.nudge()
 			return e.limit.Reject(&hwt.PendingLimitError{Cancelled: held, Max: bound})
 		}

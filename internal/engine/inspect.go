@@ -10,9 +10,9 @@ import (
 // hand returns the ring's bucket for tick.
 func (r Ring) hand(tick int64) int { return int(tick / r.Span % int64(r.Buckets)) }
 
-// locate returns in which ring, and which bucket of it, the group waits. A bucket
-// outside the rings, such as a part of a full one, counts for the finest ring that
-// reaches the deadline of its first timeout.
+// locate returns the ring and the bucket of a group. A bucket outside the rings, such as a
+// part of a full bucket, counts for the finest ring that reaches the deadline of the first
+// timeout.
 func (o observer) locate(rings []Ring, g store.Group) (ring, bucket int) {
 	for i, r := range rings {
 		if at := g.Bucket - r.First; at < uint32(r.Buckets) {
@@ -29,7 +29,7 @@ func (o observer) locate(rings []Ring, g store.Group) (ring, bucket int) {
 	return last, rings[last].hand(tick)
 }
 
-// View is a timer as package inspect sees it. It implements inspection.View.
+// View is a timer as package inspect sees it. View implements inspection.View.
 type View struct{ Handle *Handle }
 
 // Name returns the timer's name.
@@ -52,7 +52,7 @@ func (o observer) Rings() []inspection.Ring {
 	c := o.core
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.schedule.wheel == nil { // Stop took it
+	if c.schedule.wheel == nil { // Stop has taken the wheel
 		return nil
 	}
 	rings, now := c.schedule.wheel.Rings(nil), c.env.clock.Now()
@@ -87,7 +87,8 @@ func (o observer) Count(add func(ring, bucket, n int)) {
 	}
 }
 
-// countSome appends the counts of some chunks from at on. It returns false at the end.
+// countSome appends the counts of some chunks from at on. countSome returns false at the
+// end.
 func (o observer) countSome(seen []groupCount, at *store.Cursor) (_ []groupCount, more bool) {
 	c := o.core
 	c.mu.Lock()

@@ -21,7 +21,7 @@ const (
 	MaxWorkers           = 1024
 )
 
-// Options has the fields of the wheel engines' Options, so that those convert to it. The
+// Options has the fields of the wheel engines' Options, which convert to Options. The
 // engines document the fields.
 type Options struct {
 	TickDuration         time.Duration
@@ -49,7 +49,7 @@ type Limits struct {
 }
 
 // Complete returns the options with the defaults filled in, or the error for the first field
-// that is outside its range.
+// that is out of range.
 func (o Options) Complete(l Limits) (Options, error) {
 	var err error
 	if o.TickDuration != 0 && o.TickDuration < MinTickDuration {
@@ -78,7 +78,7 @@ func (o Options) Complete(l Limits) (Options, error) {
 	return o, nil
 }
 
-// Config has the arguments of Init. The engines have checked them.
+// Config has the arguments of Init. The engines have checked the arguments.
 type Config struct {
 	Tick       time.Duration // at least a nanosecond
 	MaxPending int64         // 0 or less: no limit

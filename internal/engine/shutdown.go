@@ -21,9 +21,9 @@ func (h *Handle) Shutdown(ctx context.Context) ([]hwt.Timeout, error) {
 func (h *Handle) TaskContext() context.Context { return h.workers.env().runner.TaskContext() }
 
 // awaitAll waits until the workers and all outstanding tasks elsewhere have ended, or ctx ends.
-// On a worker it does not wait for workers, as awaitEnd. A late notice that calls Shutdown
-// waits for no worker either, since the task of another worker may wait for the notice. The
-// task that this goroutine itself runs or hands over does not count.
+// On a worker, awaitAll does not wait for workers, as awaitEnd. A late notice that calls
+// Shutdown waits for no worker either, since the task of another worker may wait for the
+// notice. A task that the calling goroutine runs or hands over does not count.
 func (g group) awaitAll(ctx context.Context) error {
 	env, id := g.env(), goroutineID()
 	runner, own := env.runner, g.handingOver(id)
@@ -59,7 +59,8 @@ func (g group) handingOver(id int64) int64 {
 	return 0
 }
 
-// awaitWorkers waits until all workers have ended. It returns false if ctx ends first.
+// awaitWorkers waits until all workers have ended. awaitWorkers returns false if ctx ends
+// first.
 func (g group) awaitWorkers(ctx context.Context) bool {
 	for i := range g {
 		select {
@@ -71,7 +72,7 @@ func (g group) awaitWorkers(ctx context.Context) bool {
 	return true
 }
 
-// addLeft adds the task that the worker runs, and the notices that wait for it.
+// addLeft adds the task that the worker runs, and the notices that wait for the worker.
 func (c *Core) addLeft(left *hwt.ShutdownError) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -85,7 +86,7 @@ func (c *Core) addLeft(left *hwt.ShutdownError) {
 		return
 	}
 	task := c.firing.at(at).task
-	if !c.env.runner.HandsOver(task) { // otherwise it was counted
+	if !c.env.runner.HandsOver(task) { // otherwise the task was counted
 		left.Running++
 	}
 	left.Tasks = append(left.Tasks, enginekit.TaskName(task))

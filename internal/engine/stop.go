@@ -22,10 +22,10 @@ func (h *Handle) Stop() []hwt.Timeout {
 func (h *Handle) Ended() <-chan struct{} { return h.workers[0].core.worker.takenOver }
 
 // halt closes the intakes, takes the wheels over from the workers, lets the workers end, and
-// ends the pending timeouts. It returns false if the caller must not wait, because the timer is
-// a bubble's.
+// ends the pending timeouts. halt returns false if the caller must not wait, because the timer
+// is a bubble's.
 func (h *Handle) halt() (unprocessed []hwt.Timeout, ok bool) {
-	if clock := h.workers.env().clock; clock.Foreign() { // the channels are its bubble's
+	if clock := h.workers.env().clock; clock.Foreign() { // the channels belong to the timer's bubble
 		if !h.stopping.Load() {
 			clock.CheckSide()
 		}
@@ -35,7 +35,7 @@ func (h *Handle) halt() (unprocessed []hwt.Timeout, ok bool) {
 		unprocessed = h.takeAll()
 	}
 	for i := range h.workers {
-		<-h.workers[i].core.worker.takenOver // another Stop may be doing it, which waits for no users' code
+		<-h.workers[i].core.worker.takenOver // another Stop may be taking over, without a wait for users' code
 	}
 	return unprocessed, true
 }
@@ -57,8 +57,8 @@ func (h *Handle) takeAll() []hwt.Timeout {
 }
 
 // takeAll ends every pending timeout of this worker and appends it to unprocessed. The worker
-// may be running users' code at the same time. Afterwards it finds no wheel, and no pending
-// timeout in due.
+// may be running users' code at the same time. Afterwards the worker finds no wheel, and no
+// pending timeout in due.
 func (c *Core) takeAll(unprocessed []hwt.Timeout) []hwt.Timeout {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -70,7 +70,7 @@ func (c *Core) takeAll(unprocessed []hwt.Timeout) []hwt.Timeout {
 	before := len(unprocessed)
 	end := func(t *Timeout) {
 		if t.node.IsAt(endedByStop) {
-			return // an Arm has begun another life, and will end it (E4)
+			return // an Arm has begun another life, and will end that life (E4)
 		}
 		if _, ok := t.state.cancel(); ok {
 			t.node.MoveTo(endedByStop)
@@ -91,10 +91,10 @@ func (c *Core) takeAll(unprocessed []hwt.Timeout) []hwt.Timeout {
 	return unprocessed
 }
 
-// awaitEnd waits until the workers have ended, unless this is one of them: two that
-// stop the timer would wait for each other. The time is limited, since a worker may
-// be in users' code that never returns or that waits for this very call. A bubble has
-// no clock that limits a wait for workers outside it, so there awaitEnd does not wait.
+// awaitEnd waits until the workers have ended, unless the caller is a worker: two workers
+// that stop the timer would wait for each other. The time is limited, since a worker may be
+// in users' code that never returns or that waits for this very call. A bubble has no clock
+// to limit a wait for workers outside, so there awaitEnd does not wait.
 func (g group) awaitEnd() {
 	e := g.env()
 	if e.isWorker(goroutineID()) {

@@ -14,9 +14,9 @@ import (
 
 // Ground rules
 //
-// The state of a timeout is one atomic word, so that its deadline and its end cannot disagree:
-// Cancel, Reset and expiry are each one compare-and-swap on the word. The compare-and-swap is
-// their linearization point. [enginekit.Word] has its layout. Its flag is queued.
+// The state of a timeout is one atomic word, so that deadline and end cannot disagree: Cancel,
+// Reset and expiry are each one compare-and-swap on the word. The compare-and-swap is the
+// linearization point. [enginekit.Word] has the layout of the word. The flag is queued.
 //
 //	L1. Nothing but an Arm of an event makes an ended word pending (event.go). A timeout
 //	    ends exactly once, and so does each life of an event. The goroutine that made that
@@ -36,16 +36,16 @@ import (
 //	L4. A Reset to later changes the deadline alone, and pushes nothing: the
 //	    worker compares before it expires a timeout.
 //
-// Every loop below ends. Its compare-and-swap fails only if another succeeded. By L1 that other
-// has ended the timeout; or, by L3, it was the worker's, once for each push; or it was a Reset
-// or an Arm, and another caller has made progress.
+// Every loop below ends. Its compare-and-swap fails only if another succeeded. By L1 the other
+// has ended the timeout; or, by L3, the other was the worker's, once for each push; or the
+// other was a Reset or an Arm, and another caller has made progress.
 
-// Timeout is the one allocation that a pending timeout costs its caller: 48
-// bytes on 64-bit machines, a size class of the allocator, filled to the last. An
-// hwt.Event has the same layout, so a Timeout may also be the inside of an event.
+// Timeout is the one allocation that a pending timeout costs the caller: 48 bytes on 64-bit
+// machines, a size class of the allocator, filled to the last. An hwt.Event has the same
+// layout, so a Timeout may also be the inside of an event.
 type Timeout struct {
-	state state              // Atomic: written by callers and the worker, by the rules above. First, so that it is aligned on 32-bit machines.
-	node  store.Node         // its place in the wheel, or one of the spots below, and the marks of walks. Guarded by Core.mu.
+	state state              // Atomic: written by callers and the worker, by the rules above. First, for its alignment on 32-bit machines.
+	node  store.Node         // the place in the wheel, or one of the spots below, and the marks of walks. Guarded by Core.mu.
 	link  mpsc.Link[Timeout] // Belongs to the queue that holds the timeout.
 	task  hwt.TimerTask      // Immutable after NewTimeout.
 	home  *home              // Immutable after NewTimeout. Keeps the timer alive while the timeout is pending.
@@ -85,7 +85,7 @@ func timeoutOf(n *store.Node) *Timeout {
 // isEvent reports whether t is the inside of an hwt.Event.
 func (t *Timeout) isEvent() bool { return t.node.Stamp != 0 }
 
-// handle returns t as its users know it.
+// handle returns the handle that users know.
 func (t *Timeout) handle() hwt.Timeout {
 	if t.isEvent() {
 		return (*hwt.Event)(unsafe.Pointer(t))
@@ -117,8 +117,8 @@ func (t *Timeout) IsExpired() bool { return t.state.load().IsExpired() }
 // IsCancelled implements hwt.Timeout.
 func (t *Timeout) IsCancelled() bool { return t.state.load().IsCancelled() }
 
-// String describes the timeout by its deadline, relative to now, by its end if it
-// had one, and by its task: "timeout(in 4.99s, task *shop.check)".
+// String describes the timeout by the deadline, relative to now, by the end if there was
+// one, and by the task: "timeout(in 4.99s, task *shop.check)".
 func (t *Timeout) String() string { return t.state.load().Describe(t.home.env.clock.Now(), t.task) }
 
 // Caller implements hwt.CallerTimeout.
@@ -129,7 +129,7 @@ func (t *Timeout) Caller() (runtime.Frame, bool) {
 // queued is the flag of a word (L2).
 const queued enginekit.Word = 1
 
-// state is an atomic [enginekit.Word]; see the ground rules above. It holds a plain
+// state is an atomic [enginekit.Word]; see the ground rules above. The word is a plain
 // integer, so that a new timeout is initialized without an atomic store.
 type state struct{ word int64 }
 
@@ -143,8 +143,8 @@ func (s *state) compareAndSwap(was, now enginekit.Word) bool {
 	return atomic.CompareAndSwapInt64(&s.word, int64(was), int64(now))
 }
 
-// cancel ends the timeout. It returns the pending word that it ended. It returns false if the
-// timeout had ended before.
+// cancel ends the timeout. cancel returns the pending word that it has ended, and false if
+// the timeout had ended before.
 func (s *state) cancel() (was enginekit.Word, ok bool) {
 	for {
 		w := s.load()
@@ -157,8 +157,8 @@ func (s *state) cancel() (was enginekit.Word, ok bool) {
 	}
 }
 
-// expire ends the timeout if its deadline is not after now. It returns the word
-// that stands, and whether this call ended it.
+// expire ends the timeout if the deadline is not after now. expire returns the word that
+// stands, and whether this call ended it.
 func (s *state) expire(now int64) (w enginekit.Word, ok bool) {
 	for {
 		w = s.load()
@@ -171,9 +171,9 @@ func (s *state) expire(now int64) (w enginekit.Word, ok bool) {
 	}
 }
 
-// rearm moves the deadline. It returns the word before, and false if the timeout has
-// ended. If the timeout is not queued and its deadline is now earlier, rearm sets
-// queued: the caller must push it to the worker.
+// rearm moves the deadline. rearm returns the word before, and false if the timeout has
+// ended. If the timeout is not queued and the deadline is now earlier, rearm sets queued:
+// the caller must push the timeout to the worker.
 func (s *state) rearm(deadline int64) (was enginekit.Word, ok bool) {
 	for {
 		w := s.load()

@@ -13,6 +13,11 @@ import (
 
 // Ground rules
 //
+// A loop over All runs users' code, which may take long and call the timer, so mu cannot be
+// held during the loop. A copy of all pending timeouts would take memory in proportion to them.
+// A walk therefore takes batches, and has to find each timeout once although timeouts move
+// between the batches. Timeouts carry marks for this: memory that was padding before.
+//
 // All walks through the wheel and through due in batches. Between two batches
 // the loop's body runs without mu, and timeouts move: to another bucket, to due and back.
 //
@@ -31,7 +36,7 @@ import (
 
 const (
 	minWalkBatch = 16   // timeouts that a walk takes at first, so that a short look is cheap
-	maxWalkBatch = 1024 // timeouts that it takes or passes while it holds mu
+	maxWalkBatch = 1024 // timeouts that a walk takes or passes under mu
 )
 
 // marks are a bit for each walk there may be.
@@ -44,7 +49,7 @@ const copying marks = 1 << 15
 type walks struct {
 	seen     marks      // the marks of a timeout that every walk has seen
 	used     marks      // bits of the walks under way
-	broken   marks      // bits of walks that ended before they had seen everything
+	broken   marks      // bits of walks that ended before having seen everything
 	underWay []*sight   // in no particular order
 	turns    sync.Mutex // held by the walk that uses copying
 }
@@ -58,8 +63,8 @@ type sight struct {
 	again bool // one more pass is needed (A2)
 }
 
-// takeBit takes a free bit. It prefers the lowest bit with a last walk that saw everything. It
-// returns 0 if all bits are used.
+// takeBit takes a free bit. takeBit prefers the lowest bit with a last walk that saw
+// everything, and returns 0 if all bits are used.
 func (ws *walks) takeBit() marks {
 	free := ^(ws.used | copying)
 	if clean := free &^ ws.broken; clean != 0 {
@@ -70,14 +75,14 @@ func (ws *walks) takeBit() marks {
 	return bit
 }
 
-// enter makes s known, so that moves are shown to it. It returns true if the latest walk
+// enter makes s known, so that moves are shown to s. enter returns true if the latest walk
 // with its bit left something unseen.
 func (ws *walks) enter(s *sight) (broken bool) {
 	ws.underWay = append(ws.underWay, s)
 	return ws.broken&s.bit != 0
 }
 
-// leave gives the bit back. complete says whether the walk saw everything. It returns
+// leave gives the bit back. complete says whether the walk saw everything. leave returns
 // false if no walk is left.
 func (ws *walks) leave(s *sight, complete bool) (more bool) {
 	ws.used &^= s.bit
@@ -92,7 +97,7 @@ func (ws *walks) leave(s *sight, complete bool) (more bool) {
 // flip begins the walk with the given bit: all timeouts become unseen (A1).
 func (ws *walks) flip(bit marks) { ws.seen ^= bit }
 
-// Moved implements store.Watcher. n has another place now, and the walks find it (A2).
+// Moved implements store.Watcher. n has another place now, and the walks find n (A2).
 func (ws *walks) Moved(n *store.Node) {
 	for _, s := range ws.underWay {
 		switch {
@@ -105,7 +110,7 @@ func (ws *walks) Moved(n *store.Node) {
 	}
 }
 
-// look sees n, unless the walk has seen it.
+// look sees n, unless the walk has seen n.
 func (s *sight) look(n *store.Node) {
 	if s.isNew(n) {
 		s.see(n)
@@ -127,7 +132,7 @@ type walk struct {
 	sight sight        // the timeouts found so far
 	done  bool         // everything was seen
 	at    store.Cursor // of this pass in the wheel
-	due   int          // how many timeouts of due it has come past
+	due   int          // the number of timeouts of due that the pass has seen
 	tick  int64        // the current one when the pass began, and due was filled
 }
 
@@ -143,7 +148,7 @@ func (h *Handle) All() iter.Seq[hwt.Timeout] {
 	}
 }
 
-// all yields the pending timeouts until yield returns false. It returns the last result of
+// all yields the pending timeouts until yield returns false. all returns the last result of
 // yield.
 func (c *Core) all(yield func(hwt.Timeout) bool) bool {
 	c.mu.Lock()
@@ -155,7 +160,7 @@ func (c *Core) all(yield func(hwt.Timeout) bool) bool {
 	return newWalk(c, bit).each(func(batch []*Timeout) bool { return yieldPending(batch, yield) })
 }
 
-// yieldPending yields those that have not ended, until yield returns false.
+// yieldPending yields the timeouts that have not ended, until yield returns false.
 func yieldPending(timeouts []*Timeout, yield func(hwt.Timeout) bool) bool {
 	for _, t := range timeouts {
 		if !t.state.load().HasEnded() && !yield(t.handle()) {
@@ -246,8 +251,8 @@ func (w *walk) run(f func(batch []*Timeout) bool) bool {
 	}
 }
 
-// next returns the timeouts found so far in exchange for an empty batch. It returns
-// false at the end of the walk.
+// next returns the timeouts found so far in exchange for an empty batch. next returns false
+// at the end of the walk.
 func (w *walk) next(batch []*Timeout) ([]*Timeout, bool) {
 	c, s := w.core, &w.sight
 	c.mu.Lock()
@@ -264,7 +269,7 @@ func (w *walk) next(batch []*Timeout) ([]*Timeout, bool) {
 	return batch, len(batch) > 0 || !w.done
 }
 
-// step takes the pass past a part of the wheel, or as much of due. It returns the cost: a
+// step takes the pass past a part of the wheel, or as much of due. step returns the cost: a
 // timeout counts, and so does a chunk or single.
 func (w *walk) step() int {
 	c := w.core
@@ -300,9 +305,9 @@ func (w *walk) drainBacklog(s *stripe) {
 	}
 }
 
-// drainSome drains some timeouts of q, a queue of s, and returns the number that remains
-// of the oldest left ones. Newer timeouts that had already ended do not count: they leave
-// added before older ones.
+// drainSome drains some timeouts of q, a queue of s, and returns the rest of left, the
+// number of oldest timeouts to drain. Newer timeouts that had already ended do not count:
+// they leave added before older timeouts.
 func (w *walk) drainSome(s *stripe, q *mpsc.Queue[Timeout], left int64) int64 {
 	c := w.core
 	c.mu.Lock()

@@ -2,17 +2,16 @@ package engine
 
 import "github.com/hashedwheel/hwt/internal/engine/store"
 
-// Wheel is where timeouts wait for their tick. Ticks are numbered from the
-// timer's start; tick n has come once n tick durations have passed. All methods
-// are called by the holder of Core.mu.
+// Wheel is the place where timeouts wait for a tick. Ticks are numbered from the timer's
+// start; tick n has come once n tick durations have passed. All methods are called by the
+// holder of Core.mu.
 type Wheel interface {
-	// MoveTo makes tick the current tick. It never passes over a tick at which
-	// Next said there is something to expire, and never goes back. Expire follows,
-	// unless tick is before Next.
+	// MoveTo makes tick the current tick. MoveTo never passes over a tick at which Next has
+	// announced an expiry, and never goes back. Expire follows, unless tick is before Next.
 	MoveTo(tick int64)
 
-	// Add adds n, to expire at tick, or earlier if that suits the wheel: the core
-	// stores it again if its deadline has not passed. tick is at least the current one.
+	// Add adds n, to expire at tick, or earlier if that suits the wheel: the core stores a
+	// timeout again if the deadline has not passed. tick is at least the current tick.
 	Add(n *store.Node, tick int64)
 
 	// Remove removes a timeout that was added.
@@ -34,14 +33,15 @@ type Wheel interface {
 	// than limit, or if counting them would take long.
 	Peek(tick int64, limit int, nodes []*store.Node) ([]*store.Node, bool)
 
-	// Held returns the buckets of all added timeouts. It always returns the same pointer.
+	// Held returns the buckets of all added timeouts. Held always returns the same pointer.
 	Held() *store.Buckets
 
-	// Rings appends the rings of buckets, their spans in ticks, the finest first.
+	// Rings appends the rings of buckets, with the spans in ticks, the finest first.
 	Rings(rings []Ring) []Ring
 }
 
-// Ring is one ring of a wheel's buckets. They have numbers in a row in [store.Buckets].
+// Ring is one ring of a wheel's buckets. The buckets have consecutive numbers in
+// [store.Buckets].
 type Ring struct {
 	First   uint32 // number of the ring's bucket 0
 	Buckets int

@@ -1,4 +1,5 @@
-// Package store keeps the timeouts of a wheel in buckets. It knows a timeout by its
+// Package store keeps the timeouts of a wheel in buckets. The package knows a timeout by
+// its
 // [Node] only. Nothing in it is safe for concurrent use.
 package store
 
@@ -9,17 +10,17 @@ import (
 	"github.com/hashedwheel/hwt/internal/cacheline"
 )
 
-// Buckets is an array of sets of nodes, each node with a tag of eight bits: the part of
-// its remaining rounds that does not follow from its bucket. Adding and removing take
-// constant time. The first node of a bucket is in a single. When a second one joins it,
-// both move to a chunk. Only the first chunk of a bucket is ever partly filled.
+// Buckets is an array of sets of nodes, each node with a tag of eight bits: the part of the
+// remaining rounds that does not follow from the bucket. Adding and removing take constant
+// time. The first node of a bucket is in a single. When a second node joins, both move to a
+// chunk. Only the first chunk of a bucket is ever partly filled.
 //
 // The zero value has no buckets; Grow makes some.
 type Buckets struct {
-	// Watcher learns of each node that Add or Remove places. It may be nil.
+	// Watcher learns of each node that Add or Remove places. Watcher may be nil.
 	Watcher Watcher
 
-	heads   []chunkID // of each bucket, its single or its first chunk; 0 if it is empty
+	heads   []chunkID // of each bucket, the single or the first chunk; 0 if empty
 	chunks  chunks
 	singles singles
 	count   int // of nodes in all buckets
@@ -44,19 +45,19 @@ func (b *Buckets) report(n *Node) {
 	}
 }
 
-// Node is the part of a timeout that the store knows: where it is. The zero value is in
-// no bucket.
+// Node is the part of a timeout that the store knows: the place of the timeout. The zero
+// value is in no bucket.
 type Node struct {
 	chunk chunkID // 0 if the node is in no bucket
-	entry uint8   // in the chunk; of a node in no bucket, its Spot
+	entry uint8   // in the chunk; the Spot of a node in no bucket
 
-	// Stamp and Marks belong to the owner. They lie here to fill the node.
+	// Stamp and Marks belong to the owner. Both lie here to fill the node.
 	Stamp uint8
 	Marks uint16
 }
 
-// Spot says where a node is that is in no bucket. Its values belong to the owner. Buckets
-// set the zero value when they remove a node.
+// Spot is the place of a node in no bucket. The values belong to the owner. Buckets set the
+// zero value for a removed node.
 type Spot uint8
 
 // Stored reports whether the node is in a bucket.
@@ -93,7 +94,7 @@ func (b *Buckets) addFirst(i uint32, n *Node, tag uint8) {
 	n.put(id, 0)
 }
 
-// addSecond puts the single node of bucket i into a chunk, and n behind it.
+// addSecond puts the single node of bucket i into a chunk, followed by n.
 func (b *Buckets) addSecond(i uint32, n *Node, tag uint8) {
 	id := b.heads[i]
 	first := *b.singles.at(id)
@@ -104,7 +105,7 @@ func (b *Buckets) addSecond(i uint32, n *Node, tag uint8) {
 	b.addToChunk(i, n, tag)
 }
 
-// Remove takes n out of its bucket and returns the number of that bucket.
+// Remove takes n out of a bucket and returns the number of the bucket.
 func (b *Buckets) Remove(n *Node) (i uint32) {
 	id, entry := n.chunk, n.entry
 	n.put(0, 0)
@@ -121,7 +122,7 @@ func (b *Buckets) Remove(n *Node) (i uint32) {
 }
 
 // TakeTagged takes the nodes tagged tag out of bucket i and appends them to taken. The nodes
-// are in the order of their adding, unless nodes between them were removed. It returns the
+// are in the order of adding, unless nodes in between were removed. TakeTagged returns the
 // distance from tag, upwards, to the nearest tag that stays, or 0 if the bucket is empty.
 func (b *Buckets) TakeTagged(i uint32, tag uint8, taken []*Node) (_ []*Node, nearest uint8) {
 	if b.heads[i].isSingle() {
@@ -162,12 +163,12 @@ func (b *Buckets) takeSingle(i uint32, tag uint8, taken []*Node) (_ []*Node, nea
 	return append(taken, n), 0
 }
 
-// maxPeeked is the greatest number of chunks that Peek reads. It bounds the time that Peek
-// takes in a bucket that is full of other tags.
+// maxPeeked is the greatest number of chunks that Peek reads. The bound limits the time of
+// Peek in a bucket that is full of other tags.
 const maxPeeked = 64
 
-// Peek appends the nodes tagged tag in bucket i to nodes. It returns false, and any part of
-// them, if there are more than limit or if the bucket is long.
+// Peek appends the nodes tagged tag in bucket i to nodes. Peek returns false, and any part
+// of the nodes, if there are more than limit or if the bucket is long.
 func (b *Buckets) Peek(i uint32, tag uint8, limit int, nodes []*Node) (_ []*Node, ok bool) {
 	id := b.heads[i]
 	if id.isSingle() {
@@ -229,7 +230,7 @@ func (b *Buckets) prefetch(id chunkID) {
 // single is a bucket that holds one timeout, for which a chunk would be large: 16
 // bytes on 64-bit machines.
 type single struct {
-	node   *Node  // nil if this is free
+	node   *Node  // nil in a free single
 	bucket uint32 // of a free one, the number of the next free one, counted from 1, or 0
 	tag    uint8
 }
@@ -243,8 +244,8 @@ func (id chunkID) isSingle() bool { return id&alone != 0 }
 // singles is a store of singles, in slabs as chunks are. There are at most as many singles as
 // buckets, so the slabs stay until no single is in use. The zero value has no slabs.
 type singles struct {
-	slabs [][]single // of slabLen; the first may be shorter while it grows
-	free  uint32     // the number of the first of those that were freed, counted from 1
+	slabs [][]single // of slabLen; a growing first slab may be shorter
+	free  uint32     // the number of the first freed single, counted from 1
 	made  int        // how many were ever allocated
 	used  int        // how many are now
 }
@@ -255,7 +256,7 @@ func (s *singles) at(id chunkID) *single { return s.numbered(int(id&^alone) - 1)
 // numbered returns the single with the number n, counted from 0. The single may be free.
 func (s *singles) numbered(n int) *single { return &s.slabs[n/slabLen][n%slabLen] }
 
-// alloc returns a single that is free. It invalidates pointers to others.
+// alloc returns a free single. Pointers to other singles become invalid.
 func (s *singles) alloc() (chunkID, *single) {
 	s.used++
 	if n := s.free; n != 0 {

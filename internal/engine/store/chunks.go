@@ -3,8 +3,8 @@ package store
 import "math/bits"
 
 // A chunk is 128 bytes on 64-bit machines: two cache lines that are fetched as a pair, and 9.8
-// bytes per entry. A slab of them is eight pages of the allocator, so that each begins on a
-// line.
+// bytes per entry. A slab of chunks is eight pages of the allocator, so that each chunk begins
+// on a line.
 const (
 	chunkLen = 13  // entries of a chunk
 	slabLen  = 512 // chunks of a slab
@@ -20,29 +20,29 @@ type chunk struct {
 	nodes  [chunkLen]*Node
 }
 
-// chunkID names a chunk: its number, counted from 1 through all slabs. With the bit alone, it
-// names a single. The zero value names neither.
+// chunkID is the number of a chunk, counted from 1 through all slabs. With the bit alone, a
+// chunkID names a single. The zero value names neither.
 type chunkID uint32
 
 // chunks is a store of chunks. Chunks refer to each other by number, and so do nodes to chunks.
 // The collector walks through each slab once, from one end to the other. With separate chunks,
-// and pointers to them in every node, a cycle took several times as long.
+// and a pointer in every node, a cycle took several times as long.
 //
 // alloc uses the first slab with a free chunk. When there is less to hold, the last
 // slabs run empty, and all empty ones but one go back to the collector. The zero value
 // has no slabs.
 type chunks struct {
 	slabs  []slab
-	open   []uint64 // a bit for each slab: it has a free chunk
-	lowest int      // all words of open before this one are zero
+	open   []uint64 // a bit for each slab with a free chunk
+	lowest int      // all earlier words of open are zero
 	idle   int      // 1 + the empty slab that is kept, or 0
 }
 
-// slab is a row of chunks and its counts. The counts are apart, so that the chunks fill whole
+// slab is a row of chunks with counts. The counts are apart, so that the chunks fill whole
 // pages.
 type slab struct {
-	chunks []chunk // slabLen; fewer in the first while it grows; none if the slab was empty and went back
-	free   chunkID // the first of those that were freed, which names the next
+	chunks []chunk // slabLen; fewer in a growing first slab; nil after an empty slab was returned
+	free   chunkID // the first freed chunk, which names the next
 	made   uint16  // how many were ever allocated
 	used   uint16  // how many are now
 }
@@ -67,8 +67,8 @@ func (s *chunks) from(n int) (c *chunk, next int) {
 	return nil, n
 }
 
-// alloc returns a chunk that is empty, except for next and bucket. It invalidates
-// pointers to other chunks.
+// alloc returns a chunk that is empty, except for next and bucket. Pointers to other chunks
+// become invalid.
 func (s *chunks) alloc() (chunkID, *chunk) {
 	i := s.firstOpen()
 	sl := &s.slabs[i]
@@ -166,7 +166,7 @@ func (b *Buckets) addToChunk(i uint32, n *Node, tag uint8) {
 	c.n++
 }
 
-// removeAt fills the hole, an entry of a chunk, with the last entry of its bucket's first
+// removeAt fills the hole, an entry of a chunk, with the last entry of the bucket's first
 // chunk.
 func (b *Buckets) removeAt(id chunkID, entry uint8) {
 	c := b.chunks.at(id)

@@ -8,7 +8,8 @@ type Cursor struct{ chunk, single int }
 const MaxVisit = chunkLen
 
 // Visit moves c past the next chunk in use, or past some singles, and calls see for each node
-// there. It returns the cost in nodes, chunks and singles, and false at the end of the pass.
+// there. Visit returns the cost in nodes, chunks and singles, and false at the end of the
+// pass.
 func (b *Buckets) Visit(c *Cursor, see func(*Node)) (cost int, ok bool) {
 	k, next := b.chunks.from(c.chunk)
 	cost, c.chunk = MaxVisit+next-c.chunk, next
@@ -36,8 +37,8 @@ type Group struct {
 	Len    int
 }
 
-// Groups moves c past about n chunks and singles, and calls f for each that is in use. It
-// returns false at the end of the pass.
+// Groups moves c past about n chunks and singles, and calls f for each that is in use.
+// Groups returns false at the end of the pass.
 func (b *Buckets) Groups(c *Cursor, n int, f func(Group)) bool {
 	for n > 0 {
 		k, next := b.chunks.from(c.chunk)
