@@ -120,8 +120,8 @@ func (e *Event) host() embedded.Host[Event, Timeout] {
 }
 
 // Arm lets the event fire once, delay from now, where delay has the same meaning as in
-// NewTimeout. If the event is pending, Arm moves the deadline. An event that has fired or
-// was cancelled is pending again.
+// NewTimeout. If the event is pending, Arm moves the deadline. Otherwise, for example
+// because the event has fired or was cancelled, the event is pending again.
 //
 // Arm returns [ErrStopped] if the timer is stopped, [ErrEventNotInitialized] before Init,
 // and a *[PendingLimitError] if the event was not pending and the timer's pending limit is
