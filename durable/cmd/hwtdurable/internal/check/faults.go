@@ -114,40 +114,6 @@ func abandonCancel(ctx context.Context, store *place.Store, key string, after ti
 	})
 }
 
-// crowdKey sets one key in many concurrent transactions, while its entries fire.
-func (s *scene) crowdKey(ctx context.Context) error {
-	begin := now()
-	return s.withStore(ctx, func(store *place.Store) (err error) {
-		const callers = 8
-		errs := make(chan error)
-		for i := range callers {
-			go func() {
-				var err error
-				for end := time.Now().Add(3 * time.Second); err == nil && time.Now().Before(end); {
-					err = store.InTx(ctx, func(tx durable.Tx) error { return setOrCreate(ctx, tx, i%2 == 0) })
-				}
-				errs <- err
-			}()
-		}
-		for range callers {
-			err = errors.Join(err, <-errs)
-		}
-		s.note("transactions on one key", begin, noProcess).Waits = true
-		return err
-	})
-}
-
-// setOrCreate stores the crowded entry.
-func setOrCreate(ctx context.Context, tx durable.Tx, set bool) (err error) {
-	entry := durable.Entry{Key: crowdedKey, Due: time.Now()}
-	if set {
-		_, err = tx.Set(ctx, entry)
-	} else if _, err = tx.Create(ctx, entry); errors.Is(err, durable.ErrExists) {
-		err = nil
-	}
-	return err
-}
-
 // loseLog deletes the log of an SQLite store while one process uses the store. The process must
 // notice the deletion, keep the stored entries, and end. Several processes would each keep separate
 // commits.

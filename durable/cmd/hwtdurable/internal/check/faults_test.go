@@ -27,8 +27,8 @@ func TestSQLiteScenePassesEachFault(t *testing.T) {
 		t.Skip("takes a minute")
 	}
 	for name, of := range map[string]func(s *scene) fault{
-		"abandon": func(s *scene) fault { return s.abandon }, "crowd": func(s *scene) fault { return s.crowdKey },
-		"log": func(s *scene) fault { return s.loseLog }, "lock": func(s *scene) fault { return s.holdLock },
+		"abandon": func(s *scene) fault { return s.abandon },
+		"log":     func(s *scene) fault { return s.loseLog }, "lock": func(s *scene) fault { return s.holdLock },
 		"library": func(s *scene) fault { return s.otherLibrary },
 		"deploy":  func(s *scene) fault { return func(ctx context.Context) error { return s.deploy(ctx, 2) } },
 		"restart": func(s *scene) fault { return s.restart },
@@ -48,7 +48,7 @@ func TestPostgresScenePassesEachFault(t *testing.T) {
 		t.Skip("takes two minutes")
 	}
 	for name, of := range map[string]func(c *cluster) fault{
-		"abandon": func(c *cluster) fault { return c.scene.abandon }, "crowd": func(c *cluster) fault { return c.scene.crowdKey },
+		"abandon": func(c *cluster) fault { return c.scene.abandon }, "cross": func(c *cluster) fault { return c.crossKey },
 		"crash": func(c *cluster) fault { return c.killServer }, "read-only": func(c *cluster) fault { return c.readOnly },
 		"rewind": func(c *cluster) fault { return c.rewind }, "hostile": func(c *cluster) fault { return c.hostile },
 		"line":  func(c *cluster) fault { return c.slowLine },

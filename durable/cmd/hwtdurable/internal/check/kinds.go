@@ -24,12 +24,12 @@ const (
 	otherPrefix  = "zother/" // no worker handles them
 	groupPrefix  = "tenant-"
 
-	others     = 100 // entries of the kind that no worker handles
-	maxCrashes = 3
-	poisonKey  = crashPrefix + "poison"
-	pausedKey  = jobPrefix + "paused" // in each scope that is paused
-	crowdedKey = probePrefix + "crowded"
-	pausesFile = "pauses"
+	others        = 100 // entries of the kind that no worker handles
+	maxCrashes    = 3
+	poisonKey     = crashPrefix + "poison"
+	pausedKey     = jobPrefix + "paused" // in each scope that is paused
+	crossedPrefix = probePrefix + "crossed-"
+	pausesFile    = "pauses"
 )
 
 // kinds are the kinds that workers handle.

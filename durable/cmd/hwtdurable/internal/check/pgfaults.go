@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashedwheel/hwt/durable"
@@ -13,40 +13,139 @@ import (
 	"github.com/hashedwheel/hwt/durable/cmd/hwtdurable/internal/proc"
 )
 
-// probesBelow asks whether less than n probes of a name are left.
-func probesBelow(n int, name string) string {
-	return fmt.Sprintf("SELECT count(*) < %d FROM hwt.entry WHERE key >= '%s%s' AND key < '%s%sa'", n, probePrefix, name, probePrefix, name)
-}
-
-// killServer kills the postmaster and its children, and restarts the server, while probes fire. The
-// crash loses acknowledgements: the commits are not yet on disk, and the clients, with commits that
-// would force a write, are stopped.
+// killServer kills the postmaster and its children, and restarts the server. It repeats that until a crash
+// has lost acknowledgements.
 func (c *cluster) killServer(ctx context.Context) error {
-	begin := now()
-	const probes = 400
-	if err := c.scene.withStore(ctx, func(store *place.Store) error {
-		return setMany(ctx, store, probePrefix+"acked-", probes, time.Now().Add(time.Second), time.Second)
-	}); err != nil {
+	own := c.scene.reads
+	own.Schema, own.Lease = "acks", time.Minute // the lease outlasts the restart
+	store, err := own.Open(ctx, false)
+	if err != nil {
 		return err
 	}
-	var err error
+	for range 5 {
+		lost := false
+		if lost, err = c.loseAcks(ctx, store); lost || err != nil {
+			return errors.Join(err, store.Close())
+		}
+	}
+	return errors.Join(errors.New("no crash of the server has lost acknowledgements"), store.Close())
+}
+
+// loseAcks crashes the server between acknowledgements of a worker of this process and the next commit that
+// waits for the disk, which would write them: the other processes stand still. It reports whether the
+// crash has lost some. The worker lives, and repeats them: no entry stays claimed or fires again.
+func (c *cluster) loseAcks(ctx context.Context, store *place.Store) (lost bool, err error) {
+	const entries = 40
+	var calls atomic.Int64
+	ended, done := make(chan struct{}), make(chan error, 1)
+	working, stop := context.WithCancel(ctx)
+	defer stop()
+	go func() {
+		done <- store.Work(working, func(context.Context, durable.Firing) error {
+			calls.Add(1)
+			<-ended
+			return nil
+		}, nil)
+	}()
+	err = setMany(ctx, store, "", entries, time.Now(), 0)
+	for calls.Load() < entries && err == nil {
+		proc.Sleep(ctx, time.Millisecond)
+		err = ctx.Err()
+	}
+	begin := now()
 	each := func(f func(pid int) error) {
-		for i, config := range c.scene.configs {
-			if !config.Works {
-				err = errors.Join(err, f(c.scene.procs[i].PID()))
-			}
+		for _, p := range c.scene.procs {
+			err = errors.Join(err, f(p.PID()))
 		}
 	}
 	each(pause)
-	err = errors.Join(err, c.await(ctx, probesBelow(probes/2, "acked-"), "probes do not fire"))
+	close(ended)
+	err = errors.Join(err, c.execute(ctx, `DO $$ BEGIN WHILE EXISTS (SELECT FROM acks.entry) LOOP PERFORM pg_sleep(0.001); END LOOP; END $$`))
 	crash := now()
 	c.primary.Kill()
 	each(resume)
-	proc.Sleep(ctx, rand.N(time.Second))
-	if err = errors.Join(err, c.primary.Restart(ctx)); err != nil {
+	line := c.proxies[0] // of the store
+	line.Hold()
+	err = errors.Join(err, c.primary.Restart(ctx))
+	if err == nil {
+		err = c.execute(ctx, "SELECT EXISTS (SELECT FROM acks.entry)", &lost)
+	}
+	line.Release()
+	if err == nil {
+		err = c.await(ctx, "SELECT NOT EXISTS (SELECT FROM acks.entry)", "acknowledgements that a crash has lost are not repeated")
+	}
+	if err == nil {
+		err = c.noteKill(ctx, "SIGKILL of PostgreSQL", begin, crash)
+	}
+	if err == nil {
+		c.scene.faults[len(c.scene.faults)-1].Stops = true
+	}
+	stop()
+	if err = errors.Join(err, <-done); err == nil && calls.Load() != entries {
+		err = fmt.Errorf("%d entries had %d calls of their handlers after a crash of the server", entries, calls.Load())
+	}
+	return lost, err
+}
+
+// crossKey stores one key in three transactions while its entry fires. They do not deadlock if each one
+// locks the rows of the key in one order.
+func (c *cluster) crossKey(ctx context.Context) error {
+	begin, own, direct := now(), c.scene.reads, c.scene.reads
+	own.URL += "&application_name=crossed"
+	direct.URL = c.primary.URL("postgres")
+	store, err := own.Open(ctx, true)
+	if err != nil {
 		return err
 	}
-	return c.noteKill(ctx, "SIGKILL of PostgreSQL", begin, crash)
+	other, err := direct.Open(ctx, true)
+	if err != nil {
+		return errors.Join(err, store.Close())
+	}
+	for i := 0; i < 3 && err == nil; i++ {
+		err = c.cross(ctx, store, other, numbered(crossedPrefix, i))
+	}
+	c.scene.note("transactions on one key", begin, noProcess)
+	return errors.Join(err, store.Close(), other.Close())
+}
+
+// cross begins while the entry fires, and its key has no other one. The second transaction waits for the
+// first one, and the third one comes between two statements of the second one.
+func (c *cluster) cross(ctx context.Context, store, other *place.Store, key string) error {
+	for _, step := range []struct{ payload, is string }{{"slow", "bool_and(state = 1)"}, {"", "bool_and(slot <> 0)"}} {
+		if _, err := store.Set(ctx, durable.Entry{Key: key, Due: time.Now(), Payload: []byte(step.payload)}); err != nil {
+			return err
+		}
+		if err := c.await(ctx, fmt.Sprintf("SELECT count(*) = 1 AND %s FROM hwt.entry WHERE key = '%s'", step.is, key), "an entry does not fire"); err != nil {
+			return err
+		}
+	}
+	set := func(tx durable.Tx) error {
+		_, err := tx.Set(ctx, durable.Entry{Key: key, Due: time.Now().Add(time.Hour)})
+		return err
+	}
+	second, third := make(chan error, 1), make(chan error, 1)
+	line := c.proxies[0] // of the second one
+	defer line.Release()
+	err := other.InTx(ctx, func(tx durable.Tx) error {
+		if err := set(tx); err != nil {
+			return err
+		}
+		go func() { second <- store.InTx(ctx, set) }()
+		defer line.Hold()
+		return c.await(ctx, `SELECT count(*) > 0 FROM pg_stat_activity WHERE application_name = 'crossed' AND wait_event_type = 'Lock'`,
+			"a transaction does not wait for another one on its key")
+	})
+	if err != nil {
+		return err
+	}
+	go func() { third <- other.InTx(ctx, set) }()
+	proc.Sleep(ctx, 300*time.Millisecond)
+	line.Release()
+	err = errors.Join(<-second, <-third)
+	if err == nil {
+		_, err = store.Cancel(ctx, key)
+	}
+	return err
 }
 
 // readOnly makes the sessions of the server read-only for a while. Calls wait, and say why.
@@ -122,7 +221,8 @@ func (c *cluster) slowLine(ctx context.Context) error {
 			}
 		})
 		if err == nil {
-			err = c.await(ctx, probesBelow(1, "large-"), "large entries do not pass a slow line")
+			err = c.await(ctx, fmt.Sprintf("SELECT count(*) = 0 FROM hwt.entry WHERE key >= '%[1]slarge-' AND key < '%[1]slarge-a'", probePrefix),
+				"large entries do not pass a slow line")
 		}
 		c.scene.note("large payloads on a slow line", begin, nil)
 		return err

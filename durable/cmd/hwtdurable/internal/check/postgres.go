@@ -29,8 +29,9 @@ type cluster struct {
 }
 
 // The server finds deadlocks before waits for locks end otherwise, and keeps commits that no one waits for
-// in memory: a crash loses them.
-var settings = map[string]string{"max_connections": "100", "deadlock_timeout": "10ms", "wal_writer_delay": "2s"}
+// in memory: a crash loses them. Its standby is back before leases end.
+var settings = map[string]string{"max_connections": "100", "deadlock_timeout": "10ms", "wal_writer_delay": "2s",
+	"wal_retrieve_retry_interval": "50ms"}
 
 // postgresFaults injects all faults into clients, workers, connections, and the server,
 // and fails over once in the middle.
@@ -42,7 +43,7 @@ func postgresFaults(ctx context.Context, dir string, d time.Duration) (Report, e
 	defer c.close()
 	s := c.scene
 	return c.play(ctx, d, append(s.processFaults(), c.killBackend, c.killServer, c.stopBackend, c.stopServer,
-		c.cut, c.delay, c.delay, c.failover, c.readOnly, c.rewind, c.hostile, c.slowLine, s.pause, s.abandon, s.crowdKey))
+		c.cut, c.delay, c.delay, c.failover, c.readOnly, c.rewind, c.hostile, c.slowLine, c.crossKey, s.pause, s.abandon))
 }
 
 // play plays the scene. Operations on single keys meet no deadlock.

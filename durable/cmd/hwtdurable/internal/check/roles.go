@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -141,8 +142,8 @@ func (w *worker) act(ctx context.Context, f durable.Firing) error {
 	switch {
 	case f.Key == poisonKey:
 		os.Exit(1)
-	case f.Key == crowdedKey: // set again in the meantime
-		proc.Sleep(ctx, rand.N(20*time.Millisecond))
+	case strings.HasPrefix(f.Key, crossedPrefix) && len(f.Payload) > 0: // set again in the meantime
+		proc.Sleep(ctx, 10*time.Second)
 	case alone(f.Key):
 		return w.takeTime(ctx, f)
 	case isRecurring(f.Key):
