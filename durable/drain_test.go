@@ -21,7 +21,7 @@ func TestDrainLeavesUnclaimedEntriesToOthers(t *testing.T) {
 		entered := make(chan struct{})
 		end := f.work(func(ctx context.Context, firing durable.Firing) error {
 			close(entered)
-			time.Sleep(10 * time.Second)
+			time.Sleep(5 * time.Second)
 			return ctx.Err()
 		}, &durable.WorkOptions{Concurrency: 1})
 		f.setIn("running", time.Second)
@@ -30,7 +30,7 @@ func TestDrainLeavesUnclaimedEntriesToOthers(t *testing.T) {
 		second := f.work(nil, nil)
 		defer second()
 		end()
-		assert.Equal(t, 11*time.Second, time.Since(f.start).Truncate(time.Second))
+		assert.Equal(t, 6*time.Second, time.Since(f.start).Truncate(time.Second))
 		require.Len(t, f.times(), 2)
 		assert.Equal(t, seconds(1, 1.9), f.times())
 		assert.Empty(t, f.keys())
@@ -55,6 +55,21 @@ func TestDrainFreesLeasedEntries(t *testing.T) {
 		time.Sleep(390 * time.Millisecond)
 		end()
 		assert.Equal(t, seconds(0.1, 0.9, 0.95), f.times())
+	})
+}
+
+// Docker kills a process ten seconds after it has asked it to end.
+func TestDefaultDrainEndsBeforeDockerKills(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		end := f.work(func(ctx context.Context, _ durable.Firing) error {
+			<-ctx.Done()
+			return ctx.Err()
+		}, nil)
+		f.setIn("running", time.Second)
+		time.Sleep(2 * time.Second)
+		asked := time.Now()
+		end()
+		require.Less(t, time.Since(asked), 9*time.Second)
 	})
 }
 

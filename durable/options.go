@@ -123,8 +123,11 @@ type WorkOptions struct {
 	Schedules map[string]clock.Schedule
 
 	// DrainTimeout is the time between the end of Work's context and the end of its
-	// handlers' contexts. 0 is the default, 30 s. If it is negative, both end together.
+	// handlers' contexts. 0 is the default, 8 s. If it is negative, both end together.
 	// Work returns only after all handlers have returned.
+	//
+	// Set it to less than the time after which the platform kills the process, 10 s for docker stop and
+	// 30 s for Kubernetes: a kill counts as a crash of the entries whose handlers run.
 	DrainTimeout time.Duration
 }
 
@@ -139,7 +142,7 @@ func (o *WorkOptions) complete() (WorkOptions, error) {
 	c.MaxCrashes = cmp.Or(c.MaxCrashes, 5)
 	c.BaseBackoff = cmp.Or(c.BaseBackoff, time.Second)
 	c.MaxBackoff = cmp.Or(c.MaxBackoff, max(10*time.Minute, c.BaseBackoff))
-	c.DrainTimeout = cmp.Or(c.DrainTimeout, 30*time.Second)
+	c.DrainTimeout = cmp.Or(c.DrainTimeout, 8*time.Second)
 	switch {
 	case c.Concurrency < 1 || c.Concurrency > 100_000:
 		return c, refuse("WorkOptions.Concurrency", c.Concurrency, "0 for the default, or 1 to 100000")
