@@ -8,9 +8,9 @@
 //
 // The first Open needs CREATE on the database, or an existing schema with CREATE. A later Open
 // needs USAGE on the schema and its sequences; SELECT on the table meta; and SELECT, INSERT,
-// UPDATE, and DELETE on the tables entry, dead, worker, and pause. Open plans each statement of
-// this package and names a missing privilege. Open rejects row-level security that may hide rows
-// from the role; if row-level security is enabled later, calls that miss a row return an error.
+// UPDATE, and DELETE on the tables entry, dead, worker, pause, limits, and permit. Open plans each
+// statement of this package and names a missing privilege. Open rejects row-level security that may
+// hide rows from the role; if row-level security is enabled later, calls that miss a row return an error.
 //
 // Rows that were copied without the values of the sequences, as by logical replication, would get
 // generations again. Open moves such sequences if the role has UPDATE on them, and returns an error
