@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 	"unsafe"
 
@@ -104,6 +105,29 @@ func TestEventIsDrainedOnceBetweenTwoTicks(t *testing.T) {
 		e.finish(t)
 		assert.Empty(t, e.wheel.added, "the worker takes a cancelled event out of its bucket")
 		assert.EqualValues(t, 201, e.balanced(t).Cancelled)
+	})
+}
+
+// The event is drained once at each tick, so its lives are the traffic.
+func TestWorkerTicksWhileAnEventIsInUse(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		e := newTimer(t)
+		ev := e.event(t)
+		use := func() {
+			for range 100 {
+				require.NoError(t, ev.Arm(time.Hour))
+				require.True(t, ev.Cancel())
+			}
+		}
+		use()
+		synctest.Wait()
+		for range 20 {
+			use()
+			pass(tick)
+			require.Equal(t, ticking, e.core.intake.phase.Load())
+		}
+		pass(2 * tick) // without traffic
+		assert.Equal(t, asleep, e.core.intake.phase.Load())
 	})
 }
 

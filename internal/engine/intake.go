@@ -45,7 +45,7 @@ const (
 )
 
 // stripe is written by the callers on one processor. The holder of Core.mu writes only the last
-// field.
+// two fields.
 type stripe struct {
 	added     mpsc.Queue[Timeout] // new timeouts
 	changed   mpsc.Queue[Timeout] // timeouts cancelled, or reset to earlier, after they left added; events
@@ -59,7 +59,8 @@ type stripe struct {
 	_         [cacheline.Padding]byte
 
 	drained atomic.Int64 // out of both queues. Atomic: written by the holder of Core.mu, read by callers.
-	_       [cacheline.Padding + 8]byte
+	lives   int64        // the value of armed at the latest look. Guarded by Core.mu.
+	_       [cacheline.Padding]byte
 }
 
 // countNew counts a push to added before it happens (S2). It returns the number of the push.
@@ -99,6 +100,13 @@ func (s *stripe) uncountChange() { s.reset.Add(-1) }
 
 // countLife counts a life of an event (E6), or takes the count back if n is -1.
 func (s *stripe) countLife(n int64) { s.armed.Add(n) }
+
+// newLives returns the number of lives of events since its last call. Guarded by Core.mu.
+func (s *stripe) newLives() (n int64) {
+	was := s.lives
+	s.lives = s.armed.Load()
+	return s.lives - was
+}
 
 // countDrained counts n timeouts that left a queue. Guarded by Core.mu.
 func (s *stripe) countDrained(n int) { s.drained.Store(s.drained.Load() + int64(n)) }

@@ -63,7 +63,7 @@ const (
 // except for atomic fields.
 type schedule struct {
 	env      *env           // Immutable after New.
-	intake   *intake        // its queues are drained here (W4). Immutable after New.
+	intake   *intake        // its queues are drained here. Immutable after New.
 	wheel    Wheel          // nil once Stop took it
 	tick     int64          // the last processed
 	earliest int64          // the first tick to which timeouts may be added: tick, or the next once tick has expired
@@ -106,7 +106,7 @@ type draining struct {
 	complete bool  // the latest one ended with an empty intake
 	resumeAt int64 // while the worker is behind, the intake is left alone until then
 	stale    bool  // since then the worker slept, or ran users' code
-	arrivals int64 // timeouts taken out of the intake since the worker fell asleep, until it fired
+	arrivals int64 // timeouts taken out of the intake, and lives of events, since the worker fell asleep, until it fired
 	sleptAt  int64 // the time at which it fell asleep; -1 before the first time
 	fired    bool  // it has run users' code since
 }
@@ -194,7 +194,7 @@ func (s *schedule) prefetch(batch []move) {
 }
 
 // store makes the move: the timeout waits in the wheel for its deadline, or it is
-// removed. One in due stays there until firing ends (W5).
+// removed. One in due stays there until firing ends (F1).
 func (s *schedule) store(m move) {
 	node := &m.timeout.node
 	switch {
@@ -449,7 +449,15 @@ func (s *schedule) drainAdded(from *stripe, b *budget) {
 
 // drainChanged drains the timeouts of a stripe that were cancelled, or reset to
 // earlier, after they were transferred, and its events.
-func (s *schedule) drainChanged(from *stripe, b *budget) { s.drainQueue(from, &from.changed, b) }
+func (s *schedule) drainChanged(from *stripe, b *budget) {
+	if from.changed.Empty() {
+		return
+	}
+	s.drainQueue(from, &from.changed, b)
+	if lives := from.newLives(); !s.draining.fired {
+		s.draining.arrivals += lives // an event may have had many since its last drain
+	}
+}
 
 // countDrained counts n timeouts that left a queue of a stripe.
 func (s *schedule) countDrained(from *stripe, n int) {
@@ -490,8 +498,8 @@ func (s *schedule) drainQueue(from *stripe, q *mpsc.Queue[Timeout], b *budget) {
 	}
 }
 
-// busy reports whether there is traffic: since the worker fell asleep, more timeouts came
-// through the intake than one per fewEvery, and minTraffic and more besides.
+// busy reports whether there is traffic: since the worker fell asleep, there were more arrivals
+// than one per fewEvery, and minTraffic and more besides.
 func (d *draining) busy(now, more int64) bool {
 	return d.arrivals > (now-d.sleptAt)/int64(fewEvery)+minTraffic+more
 }
