@@ -427,7 +427,7 @@ end_idle:
 			unlock(); break
 		:: else
 		fi;
-		assert(!due);				/* W5 */
+		assert(!due);				/* F1 */
 		tick = max((place == inWheel -> filed : NEVER), (tick + 1));
 		tick = min(at, tick);
 		at = 0

@@ -391,6 +391,7 @@ inline beginFiring() {
 
 proctype worker(bool relief) {
 	bool ok, linger, working = relief;
+	mtype rest = asleep;		/* the phase to leave ticking for */
 step:	skip;				/* here, and there, an atomic sequence ends */
 	atomic {
 		lock();
@@ -404,18 +405,6 @@ step:	skip;				/* here, and there, an atomic sequence ends */
 		:: !working && !relief && !sleeping && !wheelGone && phase != stopped -> unlock(); goto parked
 #endif
 		fi;
-#ifdef RETIRES
-		ok = (linger && !wheelGone && expected == NEVER && nearest == NEVER && !nextNotices);
-		linger = false;
-		if
-		:: ok -> swap(asleep, unstarted)
-		:: else
-		fi;
-		if
-		:: ok -> ok = false; goto retiring
-		:: else
-		fi;
-#endif
 #ifdef WAKE_BY_STORE
 	}
 	atomic {
@@ -469,6 +458,9 @@ works:		assert(!running && !sleeping);	/* one worker at a time */
 			sleeping = true; alarm = tick + 1; setAlarm(alarm); goto rests
 		:: nearest > tick + 1 || !arrived -> arrived = false	/* few in the next tick */
 		fi;
+#ifdef RETIRES
+		rest = (linger && !relief && nearest == NEVER -> unstarted : asleep); linger = false;
+#endif
 #ifdef RECHECK_FIRST
 		if
 		:: pushed[0] || pushed[1] -> unlock(); goto step
@@ -484,7 +476,7 @@ works:		assert(!running && !sleeping);	/* one worker at a time */
 		alarm = nearest
 	}
 	atomic {
-		swap(ticking, asleep);
+		swap(ticking, rest);
 		if
 		:: !ok -> unlock(); goto last
 		:: else -> ok = false
@@ -496,28 +488,26 @@ works:		assert(!running && !sleeping);	/* one worker at a time */
 # ifndef RECHECK_HALF
 		ok = (ok || pushed[1]);
 # endif
+# ifdef RETIRE_BLINDLY
+		ok = (ok && rest == asleep);
+# endif
 		if
 		:: !ok -> goto drained
 		:: else
 		fi
 	}
 	atomic {
-		swap(asleep, ticking);
-		ok = false; unlock(); goto step
+		swap(rest, ticking);
+		rest = asleep; ok = false; unlock(); goto step
 	}
 drained:
 #endif
 	atomic {
 		sleeping = true;
-rests:		working = false;
+rests:		linger = false; working = false;
 		if
-		:: relief -> workers--
-		:: else
-		fi;
-		unlock();
-		if
-		:: relief -> goto out
-		:: else
+		:: relief || rest == unstarted -> workers--; unlock(); goto out
+		:: else -> unlock()
 		fi
 	}
 parked:
@@ -527,30 +517,11 @@ end_parked:
 	:: token -> token = false
 	:: quit
 #ifdef RETIRES
-	:: (expected == NEVER || wakeAt <= now) && phase == asleep -> linger = true
+	:: expected == NEVER -> linger = true
+	:: expected == NEVER && token -> token = false; linger = true
 #endif
 	fi;
 	goto step;
-#ifdef RETIRES
-retiring:
-	atomic {				/* retire */
-# ifndef RETIRE_BLINDLY
-		ok = (pushed[0] || pushed[1]);
-# endif
-		if
-		:: ok -> ok = false
-		:: else -> workers--; unlock(); goto out
-		fi
-	}
-	atomic {
-		swap(unstarted, asleep);
-		if
-		:: !ok -> workers--; unlock(); goto out
-		:: else
-		fi;
-		ok = false; unlock(); goto step
-	}
-#endif
 fire:	skip;
 	atomic {
 		if

@@ -20,7 +20,7 @@ const century = 100 * 365 * 24 * time.Hour
 // and still one that its clock trusts.
 func sleepPast(start time.Time) { time.Sleep(time.Until(start.Add(50 * time.Second))) }
 
-// The timer is outside of the bubble, on the real clock. The bubble's time is later (W7).
+// The timer is outside of the bubble, on the real clock. The bubble's time is later (P5).
 func TestCallsFromALaterBubbleMoveNothing(t *testing.T) {
 	for name, call := range map[string]func(*timer, *Timeout){
 		"Cancel":      func(_ *timer, earliest *Timeout) { earliest.Cancel() },

@@ -33,6 +33,10 @@ import (
 //	    has held the worker for longestWait. If a worker has waited for a processor for as long,
 //	    no task holds the worker, and callers continue to rest. Callers in a synctest bubble do
 //	    not rest: the bubble's clock stands still while a goroutine waits for such a lock.
+//	P5. A caller on the other side of a synctest bubble's border has another clock. It pushes,
+//	    and wakes the worker by its token. It moves neither wheel nor alarm, and leaves phase to
+//	    the worker. It starts no worker, because the goroutine would belong to the bubble. A
+//	    caller from outside leaves a bubble's token alone, too.
 
 const (
 	assistEvery = 128     // pushes to a stripe between two looks
@@ -121,7 +125,7 @@ func (c *Core) ensureDrained(s *stripe, deadline int64) {
 
 func (c *Core) wakeOrDrain(s *stripe, deadline int64) {
 	switch {
-	case c.intake.phase.Load() != asleep || c.env.clock.Apart(): // the alarm is on the timer's side (W7)
+	case c.intake.phase.Load() != asleep || c.env.clock.Apart(): // the alarm is on the timer's side (P5)
 		c.wakeWorker()
 	case deadline < c.intake.alarm.covers.Load():
 		c.drainForSleeper(s)
@@ -198,7 +202,7 @@ func (c *Core) catchUp() bool {
 	if c.schedule.wheel == nil {
 		return false
 	}
-	if c.worker.sleeping && !c.env.clock.Apart() { // (W7)
+	if c.worker.sleeping && !c.env.clock.Apart() { // (P5)
 		c.schedule.skipTo(c.env.clock.Now()/c.env.tickDur - 1)
 	}
 	return true
@@ -215,11 +219,11 @@ func (c *Core) assist(s *stripe) {
 // phase is not ticking.
 func (c *Core) wakeWorker() {
 	switch {
-	case c.env.clock.Apart(): // (W7)
+	case c.env.clock.Apart(): // (P5)
 		c.nudge()
 	case c.intake.change(asleep, ticking):
 		c.noteWoken()
-		c.worker.setStandbyNow()
+		c.worker.relieveWoken()
 		c.worker.sleeper.Load().wake()
 	case c.intake.phase.Load() == unstarted:
 		c.mu.Lock()

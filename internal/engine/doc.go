@@ -28,7 +28,7 @@
 //	intake     callers, without a lock: queues, counts, the worker's phase and alarm
 //	schedule   the holder of mu: the wheel, draining, storing, collecting
 //	firing     the worker: notices and due timeouts of a tick, lateness, slow tasks
-//	worker     the goroutine: steps, sleep, reliefs; drives schedule and firing
+//	worker     the goroutine: steps, and when it sleeps; drives schedule and firing
 //	core       connects them: callers that wake the worker, or help it
 //
 // # The files
@@ -41,6 +41,7 @@
 //	intake.go
 //	schedule.go
 //	firing.go
+//	relief.go                goroutines that take the place of a late worker
 //	worker.go
 //	core.go, cleanup.go      cleanup is for timers that are never stopped
 //	handle.go, batch.go      the callers' side: NewTimeout, Cancel, Reset; batches

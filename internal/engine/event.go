@@ -34,7 +34,7 @@ import (
 //	    Stop or by its Arm.
 //	E5. An event in due leaves due when firing ends, whether it expired or was cancelled, in
 //	    the same step as timeouts that were reset. If it has been armed, it then goes back to
-//	    the wheel. Until then a holder of mu that drains the event leaves it in due (W5).
+//	    the wheel. Until then a holder of mu that drains the event leaves it in due (F1).
 //	E6. A life is counted in stripe.armed before the word changes, as in S2. The memory of a
 //	    cancelled event is its user's: held does not count it, and no task gets notice.
 

@@ -15,11 +15,19 @@ import (
 	"github.com/hashedwheel/hwt/internal/histogram"
 )
 
+// Ground rule
+//
+//	F1. While running is set, notices and due do not change; only the worker
+//	    resets it. A timeout in due is at the spot inDue, and its state word alone
+//	    decides its end. Timeouts that were reset since they were collected go back
+//	    to the wheel in the step that resets running. Once phase is stopped no more
+//	    ticks are processed, and due stays as it is for Stop.
+
 // maxSpareCap bounds the room that notices and due keep from one tick to the next.
 const maxSpareCap = 1 << 14
 
 // firing is the users' code of a tick: notices first, then the tasks of due timeouts.
-// Guarded by Core.mu, and constant while it runs (W5), except for atomic fields.
+// Guarded by Core.mu, and constant while it runs (F1), except for atomic fields.
 type firing struct {
 	env         *env          // Immutable after New.
 	notices     []*Timeout    // cancelled, with tasks to notify
@@ -136,7 +144,7 @@ func (f *firing) end() (goOn []*store.Node) {
 func (f *firing) clearDue() { f.due = emptied(f.due) }
 
 // dropDue discards due after Stop has ended its timeouts, unless the worker is running due
-// (W5). Guarded by mu.
+// (F1). Guarded by mu.
 func (f *firing) dropDue() {
 	if !f.running {
 		f.due = nil
@@ -442,4 +450,54 @@ func (w *watchdog) report(s slowTask) {
 	runner.Warn(message,
 		enginekit.AttrTask, enginekit.TaskName(s.timeout.task), enginekit.AttrHeld, s.held,
 		enginekit.AttrThreshold, time.Duration(w.threshold), enginekit.AttrStarved, s.starved)
+}
+
+// errands are the runtime timers of a worker that call functions. On a busy machine, the
+// goroutine of such a call may begin long after its time. Stop waits for it: see
+// worker.checkDone.
+type errands struct {
+	out  atomic.Int64 // errands that are set, and calls that have not ended. Atomic: written by all.
+	none func()       // called when out becomes 0. Immutable after New.
+}
+
+// errand is a runtime timer that calls a function when it is due.
+type errand struct {
+	timer *time.Timer
+	all   *errands
+}
+
+func (a *errands) init(none func()) { a.none = none }
+
+// make returns an errand that is not set.
+func (a *errands) make(f func()) errand {
+	timer := time.AfterFunc(forever, func() {
+		defer a.end()
+		f()
+	})
+	timer.Stop()
+	return errand{timer, a}
+}
+
+// end counts an errand that is no longer set, or a call that has ended.
+func (a *errands) end() {
+	if a.out.Add(-1) == 0 {
+		a.none()
+	}
+}
+
+// Reset sets the errand to d from now. If it was set already, it is due once.
+func (e errand) Reset(d time.Duration) {
+	e.all.out.Add(1) // first, since it may be due immediately
+	if e.timer.Reset(d) {
+		e.all.end()
+	}
+}
+
+// Stop makes sure that the errand is not set. It reports whether it was.
+func (e errand) Stop() bool {
+	was := e.timer.Stop()
+	if was {
+		e.all.end()
+	}
+	return was
 }

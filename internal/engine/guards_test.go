@@ -20,7 +20,7 @@ import (
 // These tests check ground rules whose violation would show late or rarely. Each stops at
 // the moment at which a rule matters, or lets goroutines race there.
 
-// guardedWheel checks that only the holder of mu uses the wheel (W4).
+// guardedWheel checks that only the holder of mu uses the wheel.
 type guardedWheel struct {
 	*flatWheel
 	mu *sync.Mutex

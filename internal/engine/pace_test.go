@@ -55,7 +55,7 @@ func TestCallersAssistAWorkerThatIsLate(t *testing.T) {
 	})
 }
 
-// A caller's drain leaves timeouts in due (P2, W5).
+// A caller's drain leaves timeouts in due (P2, F1).
 func TestCallerDoesNotDrainDueTimeouts(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newIdleTimer(t)
@@ -125,12 +125,13 @@ func TestChangedTimeoutsOfEveryStripeAreDrained(t *testing.T) {
 func TestUnscheduledWorkerIsRelieved(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newIdleTimer(t) // the test never takes a step
+		e.wary()
 		c := e.core
 		c.worker.workers.Add(1)
 		var by []byte
 		timeout := e.after(t, 5*tick, func() { by = debug.Stack() })
 		require.Equal(t, sleep, e.finish(t))
-		pass(5*tick + reliefAfter[standby])
+		pass(5 * tick)
 		assert.Contains(t, string(by), "engine.runWorker(", "on another worker, which leak checkers recognize")
 		assert.True(t, timeout.IsExpired())
 		assert.EqualValues(t, 1, c.worker.workers.Load(), "the relief has ended")

@@ -39,36 +39,22 @@ func TestBatchHelpsInProportionToItsSize(t *testing.T) {
 	})
 }
 
-// A caller holds mu during the relief.
-func TestReliefIsRepeatedWhileACallerHoldsTheLock(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		e := newIdleTimer(t) // whose worker, the test, never runs
-		e.core.worker.workers.Add(1)
-		timeout := e.after(t, 5*tick, nothing)
-		require.Equal(t, sleep, e.finish(t))
-		e.core.mu.Lock()
-		time.Sleep(5*tick + reliefAfter[standby])
-		for range 100 {
-			runtime.Gosched() // the relief fails to lock mu
-		}
-		e.core.mu.Unlock()
-		pass(tick)
-		assert.True(t, timeout.IsExpired())
-		e.core.worker.workers.Add(-1)
-	})
-}
+// wary lets reliefs come after each alarm, as if the worker had just been late.
+func (e *timer) wary() { e.core.worker.sleeper.Load().reliefs.waryUntil = never }
 
-// The relief of the last alarm fails to lock mu after the worker has set the next alarm.
-func TestRepeatedReliefKeepsTheNextAlarm(t *testing.T) {
+// A caller holds mu while the first reliefs come.
+func TestLaterReliefFindsTheLockFree(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newIdleTimer(t) // whose worker, the test, never runs
+		e.wary()
 		e.core.worker.workers.Add(1)
 		timeout := e.after(t, 5*tick, nothing)
 		require.Equal(t, sleep, e.finish(t))
 		e.core.mu.Lock()
-		e.core.worker.runRelief()
+		pass(5*tick + reliefAfter[3])
 		e.core.mu.Unlock()
-		pass(6 * tick)
+		assert.False(t, timeout.IsExpired())
+		pass(reliefAfter[4] - reliefAfter[3])
 		assert.True(t, timeout.IsExpired())
 		e.core.worker.workers.Add(-1)
 	})
@@ -93,18 +79,19 @@ func (e *timer) restLate(t *testing.T, late time.Duration) {
 	e.rest(t)
 }
 
-func TestAllReliefsAreSetForAWhileAfterTheWorkerWasLate(t *testing.T) {
+func TestReliefsAreSetOnceTheWorkerWasLate(t *testing.T) {
 	for name, c := range map[string]struct {
 		late, since time.Duration
 		at          []int // the reliefs that are set
 	}{
-		"on time":     {lateWake, 0, []int{standby}},
+		"on time":     {lateWake, 0, nil},
 		"late":        {lateWake + 1, 0, []int{0, 1, 2, 3, 4}},
-		"late before": {lateWake + 1, wary, []int{standby}},
+		"late before": {lateWake + 1, wary, nil},
 	} {
 		inBubble(t, func(t *testing.T) {
 			e := newIdleTimer(t) // whose worker, the test, never runs
 			e.restLate(t, c.late)
+			e.stopReliefs()
 			time.Sleep(c.since)
 			e.after(t, 5*tick, nothing)
 			assert.Equal(t, c.at, e.stopReliefs(), name)
@@ -114,7 +101,7 @@ func TestAllReliefsAreSetForAWhileAfterTheWorkerWasLate(t *testing.T) {
 
 // stopReliefs stops the reliefs, and returns those that were set.
 func (e *timer) stopReliefs() (set []int) {
-	for i, r := range e.core.worker.sleeper.Load().reliefs {
+	for i, r := range e.core.worker.sleeper.Load().reliefs.errands {
 		if r.Stop() {
 			set = append(set, i)
 		}
@@ -129,7 +116,7 @@ func TestEachReliefReplacesTheWorker(t *testing.T) {
 			e.restLate(t, 2*lateWake)
 			timeout := e.after(t, 5*tick, nothing)
 			at := time.Duration(e.core.intake.alarm.at.Load() - e.core.env.clock.Now())
-			for j, r := range e.core.worker.sleeper.Load().reliefs {
+			for j, r := range e.core.worker.sleeper.Load().reliefs.errands {
 				if j != i {
 					r.Stop()
 				}
@@ -153,32 +140,22 @@ func TestWorkerThatWasWokenByATokenIsRelieved(t *testing.T) {
 		e.rest(t)
 		e.flood(t, 1)
 		e.core.wakeWorker()
-		pass(reliefAfter[standby])
+		pass(reliefAfter[afterToken])
 		e.core.mu.Lock()
 		assert.Len(t, e.wheel.added, 2)
 		e.core.mu.Unlock()
-		pass(100*tick + reliefAfter[standby])
-		assert.True(t, timeout.IsExpired())
+		assert.False(t, timeout.IsExpired())
 		e.core.worker.workers.Add(-1)
 	})
 }
 
-// No goroutine takes the token of a worker that waits in an executor. Another caller sets its
-// alarm at that moment, or a relief of an earlier alarm comes, perhaps before the caller has set
-// the standby (W6).
+// No goroutine takes the token of a worker that waits for a processor. Another caller sets its
+// alarm at that moment, or a relief of an earlier alarm comes.
 func TestReliefOfATokenIsNotPostponed(t *testing.T) {
 	for name, set := range map[string]func(e *timer, wake func(), timeout *Timeout){
 		"earlier": func(e *timer, wake func(), _ *Timeout) { e.wheel.onNext = wake; e.after(t, 50*tick, nothing) },
 		"off":     func(e *timer, wake func(), timeout *Timeout) { e.wheel.onNext = wake; timeout.Cancel() },
 		"relief":  func(e *timer, wake func(), _ *Timeout) { wake(); e.core.worker.runRelief() },
-		"before": func(e *timer, wake func(), _ *Timeout) {
-			s := e.core.worker.sleeper.Load()
-			relief := s.reliefs[standby]
-			s.reliefs[standby] = errand{new(time.Timer), &errands{none: func() {}}} // its Reset panics
-			assert.Panics(t, wake)
-			s.reliefs[standby] = relief
-			e.core.worker.runRelief()
-		},
 	} {
 		inBubble(t, func(t *testing.T) {
 			e := newIdleTimer(t) // whose worker, the test, never runs
@@ -200,22 +177,6 @@ func TestReliefOfATokenIsNotPostponed(t *testing.T) {
 	}
 }
 
-// The worker has slept anew when its caller sets the standby for the token.
-func TestReliefThatComesTooEarlyIsSetForTheAlarm(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		e := newIdleTimer(t) // whose worker, the test, never runs
-		e.core.worker.workers.Add(1)
-		timeout := e.after(t, 100*tick, nothing)
-		e.rest(t)
-		e.core.worker.sleeper.Load().reliefs[standby].Reset(reliefAfter[standby])
-		pass(100*tick + reliefAfter[standby] - 1)
-		assert.False(t, timeout.IsExpired())
-		pass(1)
-		assert.True(t, timeout.IsExpired())
-		e.core.worker.workers.Add(-1)
-	})
-}
-
 func TestReliefLeavesARetiredWorker(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newTimer(t)
@@ -229,10 +190,11 @@ func TestReliefLeavesARetiredWorker(t *testing.T) {
 	})
 }
 
-// A relief runs a task when the goroutine that it replaced wakes (W6).
+// A relief runs a task when the goroutine that it replaced wakes (W4).
 func TestGoroutineThatWakesDuringARelief(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newIdleTimer(t) // whose worker, the test, is late
+		e.wary()
 		e.core.worker.workers.Add(1)
 		e.after(t, 5*tick, func() { time.Sleep(10 * tick); runtime.Goexit() })
 		e.after(t, 5*tick, nothing)
@@ -249,7 +211,7 @@ func TestGoroutineThatWakesDuringARelief(t *testing.T) {
 		pass(3 * tick)
 		e.Stop()
 		assert.Equal(t, replaced, e.step(), "it ends, and leaves the rest to the relief")
-		e.core.worker.leave()
+		e.core.worker.giveUp()
 		pass(10 * tick)
 		<-e.core.worker.done
 	})
@@ -259,6 +221,7 @@ func TestStopFromATaskOfAReliefDoesNotWait(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newIdleTimer(t) // whose worker, the test, is late
 		e.core.env.wait = time.Minute
+		e.wary()
 		e.core.worker.workers.Add(1)
 		took := time.Hour
 		e.after(t, 5*tick, func() {
@@ -270,7 +233,7 @@ func TestStopFromATaskOfAReliefDoesNotWait(t *testing.T) {
 		pass(time.Hour)
 		assert.Zero(t, took)
 		require.Equal(t, replaced, e.step())
-		e.core.worker.leave()
+		e.core.worker.giveUp()
 		<-e.core.worker.done
 	})
 }
@@ -281,7 +244,8 @@ func TestReliefOfTheLongestAlarmDoesNotCome(t *testing.T) {
 		came := false
 		s := newSleeper(&errands{none: func() {}}, func() { came = true })
 		defer s.stop()
-		s.set(math.MaxInt64, true)
+		s.reliefs.waryUntil = 1
+		s.set(0, math.MaxInt64)
 		time.Sleep(tick)
 		synctest.Wait()
 		assert.False(t, came)

@@ -104,23 +104,19 @@ func TestCallerCatchesUpForARetiredWorker(t *testing.T) {
 	})
 }
 
-// The push comes after the worker found no pending timeouts and before it retires (W8).
+// The push comes after the worker found no pending timeouts and before it retires (W2).
 func TestPushBeforeTheWorkerRetiresIsSeen(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newIdleTimer(t)
 		e.core.worker.workers.Store(1)
 		require.Equal(t, sleep, e.finish(t))
-		e.core.worker.sleeper.Load().stop()
 		time.Sleep(linger)
-		timeout := e.after(t, time.Hour, nothing) // drained for the sleeping worker
-		require.Equal(t, sleep, e.finish(t))
-		require.True(t, timeout.Cancel())
-		require.Equal(t, sleep, e.finish(t))
-		e.core.worker.sleeper.Load().stop() // a relief would linger anew
-		time.Sleep(linger)
+		require.Equal(t, goOn, e.step()) // the tick
 		e.flood(t, 1)
 		require.Equal(t, goOn, e.step())
 		assert.Equal(t, ticking, e.core.intake.phase.Load())
+		require.Equal(t, sleep, e.finish(t))
+		assert.Len(t, e.wheel.added, 1)
 		e.core.worker.workers.Store(0)
 	})
 }
@@ -144,7 +140,7 @@ func TestWorkerWithAnAlarmDoesNotRetire(t *testing.T) {
 		require.Equal(t, goOn, e.step())
 		require.Equal(t, sleep, e.finish(t))
 		time.Sleep(linger)
-		require.Equal(t, retired, e.step())
+		require.Equal(t, retired, e.finish(t))
 		pass(time.Second)
 		assert.Equal(t, unstarted, e.core.intake.phase.Load())
 		assert.Zero(t, e.core.worker.workers.Load())

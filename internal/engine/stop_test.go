@@ -242,7 +242,7 @@ func TestReliefSetAfterStopDoesNotStay(t *testing.T) {
 		e.after(t, time.Hour, nothing)
 		pass(tick)
 		e.Stop()
-		e.core.worker.setStandbyNow()
+		e.core.worker.relieveWoken()
 		assert.Zero(t, e.core.worker.errands.out.Load())
 	})
 }
