@@ -61,6 +61,12 @@ type Entry struct {
 	Headers map[string]string
 }
 
+// Kind returns the kind of the entry for a [Mux]: the part of the Key before the first slash, or "" without a slash.
+func (e Entry) Kind() string { return strings.TrimSuffix(backend.KindOf(e.Key), "/") }
+
+// Name returns the part of the Key after the first slash, or the Key without a slash.
+func (e Entry) Name() string { return e.Key[len(backend.KindOf(e.Key)):] }
+
 // DeadLetter is an entry that used up its attempts, was given up, killed its workers, or could not
 // fire by NotAfter.
 type DeadLetter struct {

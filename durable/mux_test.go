@@ -303,3 +303,12 @@ func (w lockedWriter) Write(text []byte) (int, error) {
 	defer w.mu.Unlock()
 	return w.to.Write(text)
 }
+
+func TestKeyHasAKindAndAName(t *testing.T) {
+	for key, want := range map[string][2]string{"mail/1": {"mail", "1"}, "mail/a/b": {"mail", "a/b"}, "mail/": {"mail", ""}, "plain": {"", "plain"}, "/x": {"", "x"}} {
+		t.Run(key, func(t *testing.T) {
+			f := durable.Firing{Entry: durable.Entry{Key: key}}
+			assert.Equal(t, want, [2]string{f.Kind(), f.Name()})
+		})
+	}
+}
