@@ -81,7 +81,7 @@ func TestSequencesEndBehindDamagedKey(t *testing.T) {
 			want := []string{"k1", "k4", key + "!"}
 			require.Equal(t, want, entries)
 			require.Equal(t, want, letters)
-			n, err := s.CancelAll(ctx)
+			n, err := s.CancelMany(ctx, durable.Scope{All: true})
 			require.ErrorIs(t, err, durable.ErrDamaged)
 			require.Equal(t, 2, n)
 		})

@@ -13,6 +13,16 @@ import (
 	"github.com/hashedwheel/hwt/durable/backend"
 )
 
+// DeadLetter is an entry that used up its attempts, was given up, killed its workers, or could not
+// fire by NotAfter.
+type DeadLetter struct {
+	Entry
+	ID      string    // ID of its firings
+	Reason  Reason    // why the entry became a dead letter
+	Error   string    // text of the last error, up to 1 KB
+	GivenUp time.Time // time of the last attempt's end
+}
+
 // Dead returns the dead letters with keys that start with prefix, ordered by key and
 // generation. It reads pages, as All does. For a damaged dead letter, Dead yields an error that
 // wraps ErrDamaged, with a DeadLetter that has only the Key and the Generation, for Discard,
@@ -50,8 +60,11 @@ func deadLetter(d *backend.Dead) (DeadLetter, error) {
 // Letters selects dead letters: those that meet each condition that is set. A selection without
 // conditions is ErrInvalid unless All is set.
 type Letters struct {
-	// Prefix begins the key.
-	Prefix string
+	// Prefix begins the key, and Group is its group: see [Scope].
+	Prefix, Group string
+
+	// Reason is the reason for which the entries became dead letters.
+	Reason Reason
 
 	// Error is a part of the text of [DeadLetter.Error].
 	Error string
@@ -69,12 +82,14 @@ type Letters struct {
 
 // check returns the error of letters that no method accepts.
 func (l *Letters) check() error {
-	conditions := l.Prefix != "" || l.Error != "" || !l.Before.IsZero()
+	conditions := l.Prefix != "" || l.Group != "" || l.Reason != 0 || l.Error != "" || !l.Before.IsZero()
 	switch {
 	case !conditions && !l.All:
-		return invalid("Letters without a condition (expected: Prefix, Error, or Before, or All for every dead letter)")
+		return invalid("Letters without a condition (expected: Prefix, Group, Reason, Error, or Before, or All for every dead letter)")
 	case conditions && l.All:
 		return invalid("Letters.All with a condition (expected: one or the other)")
+	case l.Reason < 0 || l.Reason > Crashed:
+		return invalid("Letters.Reason %d (expected: 0 for any, Failed, Expired, or Crashed)", l.Reason)
 	case l.PerSecond != 0 && !(l.PerSecond >= 0.001 && l.PerSecond <= 1e6):
 		return invalid("Letters.PerSecond %v (expected: 0 for no limit, or 0.001 to 1000000)", l.PerSecond)
 	}
@@ -85,8 +100,8 @@ func (l *Letters) check() error {
 // given up later is left out, or a handler that always fails would keep the call from ending.
 func (l *Letters) selects(d *backend.Dead, end time.Time) bool {
 	at := time.Unix(0, d.GivenUp)
-	return !at.After(end) && (l.Before.IsZero() || at.Before(l.Before)) &&
-		strings.HasPrefix(d.Key, l.Prefix) && strings.Contains(d.Error, l.Error)
+	return !at.After(end) && (l.Before.IsZero() || at.Before(l.Before)) && strings.Contains(d.Error, l.Error) &&
+		(l.Reason == 0 || l.Reason == reasonOf(d.Error)) && backend.Scope{Prefix: l.Prefix, Group: l.Group}.Has(&d.Row)
 }
 
 // RequeueMany turns the selected dead letters into pending entries, as Requeue does, in

@@ -19,7 +19,7 @@ import (
 func (f *fixture) bury(text string, keys ...string) {
 	f.t.Helper()
 	for _, key := range keys {
-		f.setIn(key, 0)
+		f.setIn(key, 0, func(e *durable.Entry) { e.Group = e.Name() })
 	}
 	before := len(f.dead())
 	end := f.work(func(context.Context, durable.Firing) error { return durable.GiveUp(errors.New(text)) }, nil)
@@ -44,6 +44,9 @@ func TestLettersSelectByEachCondition(t *testing.T) {
 		"all":        {func(time.Time) durable.Letters { return durable.Letters{All: true} }, nil},
 		"prefix":     {func(time.Time) durable.Letters { return durable.Letters{Prefix: "a/"} }, []string{"b/1", "b/2"}},
 		"error":      {func(time.Time) durable.Letters { return durable.Letters{Error: "refused"} }, []string{"a/1", "b/1"}},
+		"group":      {func(time.Time) durable.Letters { return durable.Letters{Group: "1"} }, []string{"a/2", "b/2"}},
+		"reason":     {func(time.Time) durable.Letters { return durable.Letters{Reason: durable.Failed} }, nil},
+		"no reason":  {func(time.Time) durable.Letters { return durable.Letters{Reason: durable.Expired} }, []string{"a/1", "a/2", "b/1", "b/2"}},
 		"before":     {func(early time.Time) durable.Letters { return durable.Letters{Before: early} }, []string{"a/2", "b/2"}},
 		"all of two": {func(early time.Time) durable.Letters { return durable.Letters{Prefix: "b/", Before: early} }, []string{"a/1", "a/2", "b/2"}},
 		"nothing":    {func(time.Time) durable.Letters { return durable.Letters{Prefix: "c/"} }, []string{"a/1", "a/2", "b/1", "b/2"}},
@@ -67,6 +70,31 @@ func TestLettersSelectByEachCondition(t *testing.T) {
 				})
 			})
 		}
+	}
+}
+
+func TestLettersSelectByEachReason(t *testing.T) {
+	for reason, key := range map[durable.Reason]string{durable.Failed: "failed", durable.Expired: "expired", durable.Crashed: "crashed"} {
+		t.Run(reason.String(), func(t *testing.T) {
+			inBubble(t, func(f *fixture) {
+				f.setIn("crashed", 0)
+				f.crash("crashed")
+				f.setIn("expired", 0, notAfter(time.Now()))
+				f.setIn("failed", 0)
+				time.Sleep(time.Second)
+				end := f.work(func(context.Context, durable.Firing) error { return errors.New("no") }, &durable.WorkOptions{MaxAttempts: 1, MaxCrashes: 1})
+				time.Sleep(10 * time.Second)
+				end()
+				require.Len(t, f.dead(), 3)
+				for _, letter := range f.dead() {
+					assert.Equal(t, letter.Key, letter.Reason.String())
+				}
+				n, err := f.DiscardMany(f.t.Context(), durable.Letters{Reason: reason})
+				require.NoError(t, err)
+				assert.Equal(t, 1, n)
+				assert.NotContains(t, f.letterKeys(), key)
+			})
+		})
 	}
 }
 

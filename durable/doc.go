@@ -68,7 +68,9 @@ package durable
 //
 //	errors.go      the errors of a Store
 //	every.go       Every
-//	entry.go       Entry, its headers, and DeadLetter
+//	entry.go       Entry and its headers
+//	scope.go       Scope
+//	reason.go      the reasons of dead letters
 //	run.go         Series, Run, and Ended
 //	options.go     Options and WorkOptions
 //	retry.go       the fate of an attempt that failed

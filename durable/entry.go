@@ -21,7 +21,8 @@ type Entry struct {
 	Key string
 
 	// Due is the time at which the entry fires, to the nanosecond, in UTC, on the database's clock. A
-	// one-shot needs it; [time.Now] makes an entry fire immediately. The Due time of a
+	// one-shot needs it; [time.Now] makes an entry fire immediately, and time.Now().Add(d) after a delay: a
+	// call that is repeated after an error then keeps the time. The Due time of a
 	// retry is the end of its pause, not the time of the first attempt.
 	Due time.Time
 
@@ -66,53 +67,6 @@ func (e Entry) Kind() string { return strings.TrimSuffix(backend.KindOf(e.Key), 
 
 // Name returns the part of the Key after the first slash, or the Key without a slash.
 func (e Entry) Name() string { return e.Key[len(backend.KindOf(e.Key)):] }
-
-// DeadLetter is an entry that used up its attempts, was given up, killed its workers, or could not
-// fire by NotAfter.
-type DeadLetter struct {
-	Entry
-	ID      string    // ID of its firings
-	Reason  Reason    // why the entry became a dead letter
-	Error   string    // text of the last error, up to 1 KB
-	GivenUp time.Time // time of the last attempt's end
-}
-
-// Reason is the reason for which an entry became a dead letter.
-type Reason int
-
-const (
-	Failed  Reason = iota // its last attempt failed
-	Expired               // no attempt could begin by its NotAfter
-	Crashed               // MaxCrashes of its claims ended without an outcome
-)
-
-// String returns "failed", "expired", or "crashed".
-func (r Reason) String() string {
-	switch r {
-	case Expired:
-		return "expired"
-	case Crashed:
-		return "crashed"
-	}
-	return "failed"
-}
-
-// errTooLate is the error of a dead letter with the Reason Expired.
-var errTooLate = fmt.Errorf("durable: the entry could not fire by its NotAfter")
-
-// errCrashed begins the error of a dead letter with the Reason Crashed.
-var errCrashed = fmt.Errorf("durable: claims of the entry ended without an outcome, as after a crash of the worker")
-
-// reasonOf returns the reason for the error of a dead letter.
-func reasonOf(text string) Reason {
-	switch {
-	case text == errTooLate.Error():
-		return Expired
-	case strings.HasPrefix(text, errCrashed.Error()):
-		return Crashed
-	}
-	return Failed
-}
 
 func entryOf(r *backend.Row) (Entry, error) {
 	var every Every

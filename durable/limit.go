@@ -53,7 +53,8 @@ func (l Limit) complete(scope Scope) (backend.Limit, error) {
 	if l.PerSecond != 0 {
 		l.Burst = cmp.Or(l.Burst, int(max(1, math.Ceil(l.PerSecond/10))))
 	}
-	return backend.Limit{Scope: backend.Scope(scope), Running: l.Running, PerSecond: l.PerSecond, Burst: l.Burst}, scope.check()
+	stored, err := scope.stored()
+	return backend.Limit{Scope: stored, Running: l.Running, PerSecond: l.PerSecond, Burst: l.Burst}, err
 }
 
 // awareEvery is the pause between two looks for workers that do not know a limit.
@@ -81,10 +82,7 @@ func (s *Store) Limit(ctx context.Context, scope Scope, l Limit) error {
 	if err == nil {
 		err = s.awaitAware(ctx)
 	}
-	if err != nil {
-		return fmt.Errorf("durable: Limit of prefix %.64q and group %.64q: %w", scope.Prefix, scope.Group, err)
-	}
-	return nil
+	return wrapScope("Limit", scope, err)
 }
 
 // awaitAware waits until all workers know the limits.
@@ -108,14 +106,11 @@ func (s *Store) awaitAware(ctx context.Context) error {
 // RemoveLimit removes the limit of exactly this scope. It returns ErrNotFound if there is no such limit.
 // Workers learn of the removal within a second.
 func (s *Store) RemoveLimit(ctx context.Context, scope Scope) error {
-	err := scope.check()
+	stored, err := scope.stored()
 	if err == nil {
-		err = s.backend.RemoveLimit(ctx, backend.Scope(scope))
+		err = s.backend.RemoveLimit(ctx, stored)
 	}
-	if err != nil {
-		return fmt.Errorf("durable: RemoveLimit of prefix %.64q and group %.64q: %w", scope.Prefix, scope.Group, err)
-	}
-	return nil
+	return wrapScope("RemoveLimit", scope, err)
 }
 
 // Limits returns the limits, ordered by prefix and group. An error that wraps ErrDamaged names limits that are
@@ -124,7 +119,7 @@ func (s *Store) Limits(ctx context.Context) (limits []LimitUse, err error) {
 	all, err := s.backend.Limited(ctx, backend.Version{Newest: -1})
 	for _, use := range all.Limits {
 		if use.Running >= 0 {
-			limits = append(limits, LimitUse{Scope(use.Scope), Limit{use.Running, use.PerSecond, use.Burst}, use.Held, use.Wants})
+			limits = append(limits, LimitUse{scopeOf(use.Scope), Limit{use.Running, use.PerSecond, use.Burst}, use.Held, use.Wants})
 		}
 	}
 	if err != nil {

@@ -88,7 +88,7 @@ func (f *fixture) fill(kind, group string, n int) {
 }
 
 func TestLimitBoundsHandlersOfAllWorks(t *testing.T) {
-	for name, scope := range map[string]durable.Scope{"": {}, "mail": {Prefix: "mail/"}, "group a": {Group: "a"}, "mail a": {Prefix: "mail/", Group: "a"}} {
+	for name, scope := range map[string]durable.Scope{"": {All: true}, "mail": {Prefix: "mail/"}, "group a": {Group: "a"}, "mail a": {Prefix: "mail/", Group: "a"}} {
 		t.Run("scope "+name, func(t *testing.T) {
 			inBubble(t, func(f *fixture) {
 				g := newGauge()
@@ -170,7 +170,7 @@ func TestRateBoundsHandlersThatBegin(t *testing.T) {
 func TestLimitedEntriesCanBeCancelled(t *testing.T) {
 	inBubble(t, func(f *fixture) {
 		g := newGauge()
-		require.NoError(t, f.Limit(f.t.Context(), durable.Scope{}, durable.Limit{Running: 2}))
+		require.NoError(t, f.Limit(f.t.Context(), durable.Scope{All: true}, durable.Limit{Running: 2}))
 		defer f.work(g.handler(time.Minute), nil)()
 		f.fill("mail", "", 100)
 		time.Sleep(10 * time.Second)
@@ -178,7 +178,7 @@ func TestLimitedEntriesCanBeCancelled(t *testing.T) {
 		assert.LessOrEqual(t, st.Claimed, int64(4))
 		assert.GreaterOrEqual(t, st.Limited, int64(96))
 		assert.InDelta(t, 10, st.Overdue.Seconds(), 1)
-		n, err := f.CancelPrefix(f.t.Context(), "mail/")
+		n, err := f.CancelMany(f.t.Context(), durable.Scope{Prefix: "mail/"})
 		require.NoError(t, err)
 		assert.GreaterOrEqual(t, n, 96)
 		time.Sleep(5 * time.Minute)
@@ -189,7 +189,7 @@ func TestLimitedEntriesCanBeCancelled(t *testing.T) {
 func TestPermitsOfADeadWorkerReturn(t *testing.T) {
 	inBubble(t, func(f *fixture) {
 		g := newGauge()
-		require.NoError(t, f.Limit(f.t.Context(), durable.Scope{}, durable.Limit{Running: 3}))
+		require.NoError(t, f.Limit(f.t.Context(), durable.Scope{All: true}, durable.Limit{Running: 3}))
 		worker, err := f.b.Heartbeat(f.t.Context(), 0, 5*time.Second)
 		require.NoError(t, err)
 		f.takePermits(worker, 3)
@@ -207,10 +207,10 @@ func TestInvalidLimitsAreNamed(t *testing.T) {
 	inBubble(t, func(f *fixture) {
 		ctx, long := f.t.Context(), strings.Repeat("x", 600)
 		for says, err := range map[string]error{
-			"without Running and PerSecond":           f.Limit(ctx, durable.Scope{}, durable.Limit{}),
-			"Limit.Running: -1 (expected: 0 for no":   f.Limit(ctx, durable.Scope{}, durable.Limit{Running: -1}),
-			"Limit.PerSecond: -2 (expected: 0 for no": f.Limit(ctx, durable.Scope{}, durable.Limit{PerSecond: -2}),
-			"Limit.Burst: 3 (expected: 0 for the":     f.Limit(ctx, durable.Scope{}, durable.Limit{Running: 1, Burst: 3}),
+			"without Running and PerSecond":           f.Limit(ctx, durable.Scope{All: true}, durable.Limit{}),
+			"Limit.Running: -1 (expected: 0 for no":   f.Limit(ctx, durable.Scope{All: true}, durable.Limit{Running: -1}),
+			"Limit.PerSecond: -2 (expected: 0 for no": f.Limit(ctx, durable.Scope{All: true}, durable.Limit{PerSecond: -2}),
+			"Limit.Burst: 3 (expected: 0 for the":     f.Limit(ctx, durable.Scope{All: true}, durable.Limit{Running: 1, Burst: 3}),
 			"600 bytes (expected: up to 512)":         f.Limit(ctx, durable.Scope{Prefix: long}, durable.Limit{Running: 1}),
 			"group \"xxx":                             f.RemoveLimit(ctx, durable.Scope{Group: long}),
 		} {
@@ -282,14 +282,14 @@ func TestNewLimitCountsHandlersBeforeIt(t *testing.T) {
 			f.fill("long", "", 40)
 			f.fill("short", "", 500)
 			time.Sleep(30 * time.Millisecond)
-			require.NoError(t, f.Limit(ctx, durable.Scope{}, durable.Limit{Running: 10}))
+			require.NoError(t, f.Limit(ctx, durable.Scope{All: true}, durable.Limit{Running: 10}))
 			synctest.Wait() // handlers that have begun under no limit are counted
 			holds.Store(true)
 			time.Sleep(30 * time.Second)
 			require.Zero(t, above.Load(), "handlers that began above the limit")
 			holds.Store(false)
 			f.b.delay(fmt.Sprint("Share of worker ", 1+i%2), 0)
-			require.NoError(t, f.RemoveLimit(ctx, durable.Scope{}))
+			require.NoError(t, f.RemoveLimit(ctx, durable.Scope{All: true}))
 			time.Sleep(time.Second)
 		}
 	})
@@ -299,7 +299,7 @@ func TestNewLimitCountsHandlersBeforeIt(t *testing.T) {
 func TestUnusedPermitsGoToOtherWorks(t *testing.T) {
 	inBubble(t, func(f *fixture) {
 		g := newGauge()
-		require.NoError(t, f.Limit(f.t.Context(), durable.Scope{}, durable.Limit{Running: 1}))
+		require.NoError(t, f.Limit(f.t.Context(), durable.Scope{All: true}, durable.Limit{Running: 1}))
 		for _, kind := range []string{"call", "mail"} {
 			var m durable.Mux
 			m.Handle(kind+"/", g.handler(time.Millisecond), nil)
@@ -338,7 +338,7 @@ func TestExpiredEntriesUseNoPermit(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(f *fixture) {
 				g := newGauge()
-				require.NoError(t, f.Limit(f.t.Context(), durable.Scope{}, limit))
+				require.NoError(t, f.Limit(f.t.Context(), durable.Scope{All: true}, limit))
 				defer f.work(g.handler(time.Hour), nil)()
 				for i := range 500 {
 					f.setIn(fmt.Sprint("mail/", i), 0, notAfter(time.Now().Add(10*time.Second)))
@@ -360,7 +360,7 @@ func TestExpiredEntriesUseNoPermit(t *testing.T) {
 func TestRowsOfAnEarlierLeaseLeaveLimits(t *testing.T) {
 	inBubble(t, func(f *fixture) {
 		g := newGauge()
-		require.NoError(t, f.Limit(f.t.Context(), durable.Scope{}, durable.Limit{Running: 1}))
+		require.NoError(t, f.Limit(f.t.Context(), durable.Scope{All: true}, durable.Limit{Running: 1}))
 		defer f.work(g.handler(time.Hour), nil)()
 		f.fill("mail", "", 100)
 		time.Sleep(2 * time.Second)
@@ -369,7 +369,7 @@ func TestRowsOfAnEarlierLeaseLeaveLimits(t *testing.T) {
 		f.b.set("Heartbeat", nil)
 		time.Sleep(4 * time.Second)
 		require.LessOrEqual(t, f.stats().Limited, int64(100))
-		_, err := f.CancelAll(f.t.Context())
+		_, err := f.CancelMany(f.t.Context(), durable.Scope{All: true})
 		require.NoError(t, err)
 		time.Sleep(3 * time.Hour)
 	})

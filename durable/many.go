@@ -90,29 +90,18 @@ func (e Entries) setBatch(ctx context.Context, b *batch) (stored int, err error)
 	return stored, err
 }
 
-// CancelPrefix cancels all pending entries with keys that start with prefix, in batches, and
-// returns their number. The prefix "" is ErrInvalid: see CancelAll. Entries that are claimed or
-// set at the same time may be left out. If there are damaged entries, CancelPrefix cancels the
-// others, and returns an error that wraps ErrDamaged and names the first damaged key. Any other
-// error ends it.
+// CancelMany cancels all pending entries in a scope, in batches, and returns their number. It reads all
+// entries with the Prefix. Entries that are claimed or set at the same time may be left out. If there are
+// damaged entries, CancelMany cancels the others, and returns an error that wraps ErrDamaged and names the
+// first damaged key. Any other error ends it.
 //
 // A damaged entry stays, unless it has the key of an entry that is cancelled: see Cancel. If
-// the key itself is damaged, CancelPrefix may leave out intact entries, as All does.
-func (e Entries) CancelPrefix(ctx context.Context, prefix string) (int, error) {
-	if prefix == "" {
-		return 0, fmt.Errorf("durable: CancelPrefix: %w", invalid(`prefix "" (expected: 1 byte or more, or CancelAll)`))
-	}
-	return e.cancelMany(ctx, "CancelPrefix", prefix)
-}
-
-// CancelAll is CancelPrefix for all entries of the store.
-func (e Entries) CancelAll(ctx context.Context) (int, error) {
-	return e.cancelMany(ctx, "CancelAll", "")
-}
-
-func (e Entries) cancelMany(ctx context.Context, name, prefix string) (int, error) {
-	if err := e.unconditional(); err != nil {
-		return 0, wrap(name, prefix, err)
+// the key itself is damaged, CancelMany may leave out intact entries, as All does.
+func (e Entries) CancelMany(ctx context.Context, scope Scope) (int, error) {
+	err := e.unconditional()
+	stored, invalid := scope.stored()
+	if err = cmp.Or(err, invalid); err != nil {
+		return 0, wrapScope("CancelMany", scope, err)
 	}
 	var pager backend.Pager = e.store.backend
 	if e.tx != nil {
@@ -120,15 +109,15 @@ func (e Entries) cancelMany(ctx context.Context, name, prefix string) (int, erro
 	}
 	cancelled := 0
 	var damaged error
-	for rows, unreadErr := range backend.Pages(ctx, pager, prefix, false) {
-		n, torn, err := e.cancelRows(ctx, name, rows)
+	for rows, unreadErr := range backend.Pages(ctx, pager, stored.Prefix, false) {
+		n, torn, err := e.cancelRows(ctx, stored, rows)
 		cancelled += n
 		damaged = cmp.Or(damaged, torn)
 		if err != nil {
 			return cancelled, err
 		}
 		if unreadErr != nil {
-			ref, err := unread(name, prefix, unreadErr)
+			ref, err := unread("CancelMany", stored.Prefix, unreadErr)
 			if ref.Key == "" {
 				return cancelled, err
 			}
@@ -138,17 +127,19 @@ func (e Entries) cancelMany(ctx context.Context, name, prefix string) (int, erro
 	return cancelled, damaged
 }
 
-// cancelRows cancels the rows of a page. It returns the number of cancelled rows, and the first
-// damage that it met.
-func (e Entries) cancelRows(ctx context.Context, name string, rows []backend.Row) (cancelled int, damaged, err error) {
-	ops := make([]backend.Op, len(rows))
-	for i, r := range rows {
-		ops[i] = backend.Op{Kind: backend.Cancel, Row: backend.Row{Key: r.Key}, If: r.Generation}
+// cancelRows cancels the rows of a page that are in a scope. It returns the number of cancelled rows, and the
+// first damage that it met.
+func (e Entries) cancelRows(ctx context.Context, scope backend.Scope, rows []backend.Row) (cancelled int, damaged, err error) {
+	var ops []backend.Op
+	for i := range rows {
+		if scope.Has(&rows[i]) {
+			ops = append(ops, backend.Op{Kind: backend.Cancel, Row: backend.Row{Key: rows[i].Key}, If: rows[i].Generation})
+		}
 	}
 	for len(ops) > 0 {
 		results, err := e.applyAll(ctx, ops)
 		if err != nil {
-			return cancelled, damaged, fmt.Errorf("durable: %s: %w", name, err)
+			return cancelled, damaged, fmt.Errorf("durable: CancelMany: %w", err)
 		}
 		var again []backend.Op
 		for i, r := range results {
@@ -156,11 +147,11 @@ func (e Entries) cancelRows(ctx context.Context, name string, rows []backend.Row
 			case r.Err == nil:
 				cancelled++
 			case errors.Is(r.Err, ErrDamaged) && ops[i].If != 0: // another row of the key is damaged
-				damaged = cmp.Or(damaged, wrap(name, ops[i].Row.Key, r.Err))
+				damaged = cmp.Or(damaged, wrap("CancelMany", ops[i].Row.Key, r.Err))
 				ops[i].If = 0
 				again = append(again, ops[i])
 			case !errors.Is(r.Err, ErrNotFound) && !errors.Is(r.Err, ErrFired) && !errors.Is(r.Err, ErrConflict):
-				return cancelled, damaged, wrap(name, ops[i].Row.Key, r.Err)
+				return cancelled, damaged, wrap("CancelMany", ops[i].Row.Key, r.Err)
 			}
 		}
 		ops = again

@@ -26,7 +26,7 @@ type Options struct {
 	KeepDead time.Duration
 
 	// Paused is a reason for which Open pauses all entries of the store before it returns, as
-	// [Store.Pause] does, until [Store.Resume] of the zero Scope: for example for a restored or a
+	// [Store.Pause] does, until [Store.Resume] of Scope.All: for example for a restored or a
 	// staging copy, so that nothing fires there by accident. It has up to 1,024 bytes. "" is the default:
 	// Open pauses nothing, and a pause stays as it is.
 	Paused string

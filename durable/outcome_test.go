@@ -71,10 +71,10 @@ func TestOnOutcomeSeesEachOutcome(t *testing.T) {
 		assert.Equal(t, map[string]string{
 			"crashed":  "1 gave up crashed 0s;",
 			"expired":  "1 gave up expired 0s;",
-			"fails":    "1 retried failed 1s;2 gave up failed 1s;",
-			"fine":     "1 succeeded failed 1s;",
+			"fails":    "1 retried none 1s;2 gave up failed 1s;",
+			"fine":     "1 succeeded none 1s;",
 			"given up": "1 gave up failed 1s;",
-			"series":   "1 succeeded failed 1s;",
+			"series":   "1 succeeded none 1s;",
 		}, outcomes)
 		assert.Equal(t, "attempt 1: durable: retry after 10s", a.runs["fails"][0].Error)
 		for _, letter := range f.dead() {

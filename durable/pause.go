@@ -8,26 +8,12 @@ import (
 	"github.com/hashedwheel/hwt/durable/backend"
 )
 
-// Scope is a part of the entries of a store: the entries whose keys start with Prefix and that are in
-// Group. "" stands for all keys and for all groups. The zero Scope has all entries.
-type Scope struct{ Prefix, Group string }
-
 // Pause is a pause of the entries in a Scope, stored in the database.
 type Pause struct {
 	Scope
 	Reason string    // for operators, up to 1,024 bytes
 	By     string    // who paused, up to 1,024 bytes
 	Since  time.Time // time of the call of Store.Pause, which fills it in
-}
-
-func (s Scope) check() error {
-	switch {
-	case len(s.Prefix) > maxKeySize:
-		return invalid("prefix %.32q of %d bytes (expected: up to %d)", s.Prefix, len(s.Prefix), maxKeySize)
-	case len(s.Group) > maxGroupSize:
-		return invalid("group %.32q of %d bytes (expected: up to %d)", s.Group, len(s.Group), maxGroupSize)
-	}
-	return nil
 }
 
 // Pause keeps the entries of a scope from firing until Resume, in all processes. It replaces a pause of
@@ -39,32 +25,26 @@ func (s Scope) check() error {
 // A worker reads the due entries of a paused prefix or group at each look at the database. The pause of the
 // store or of a kind costs nothing.
 func (s *Store) Pause(ctx context.Context, p Pause) error {
-	err := p.check()
+	scope, err := p.stored()
 	for name, text := range map[string]string{"Reason": p.Reason, "By": p.By} {
 		if err == nil && len(text) > maxPauseText {
 			err = invalid("Pause.%s of %d bytes (expected: up to %d)", name, len(text), maxPauseText)
 		}
 	}
 	if err == nil {
-		err = s.backend.Pause(ctx, backend.Pause{Scope: backend.Scope(p.Scope), Reason: p.Reason, By: p.By, Since: s.now(ctx)})
+		err = s.backend.Pause(ctx, backend.Pause{Scope: scope, Reason: p.Reason, By: p.By, Since: s.now(ctx)})
 	}
-	if err != nil {
-		return fmt.Errorf("durable: Pause of prefix %.64q and group %.64q: %w", p.Prefix, p.Group, err)
-	}
-	return nil
+	return wrapScope("Pause", p.Scope, err)
 }
 
 // Resume ends the pause of exactly this scope. It returns ErrNotFound if there is no such pause. An entry that
 // is in another paused scope stays paused.
 func (s *Store) Resume(ctx context.Context, scope Scope) error {
-	err := scope.check()
+	stored, err := scope.stored()
 	if err == nil {
-		err = s.backend.Resume(ctx, backend.Scope(scope))
+		err = s.backend.Resume(ctx, stored)
 	}
-	if err != nil {
-		return fmt.Errorf("durable: Resume of prefix %.64q and group %.64q: %w", scope.Prefix, scope.Group, err)
-	}
-	return nil
+	return wrapScope("Resume", scope, err)
 }
 
 // Paused returns the pauses, ordered by prefix and group.
@@ -74,7 +54,7 @@ func (s *Store) Paused(ctx context.Context) (pauses []Pause, err error) {
 		return nil, fmt.Errorf("durable: Paused: %w", err)
 	}
 	for _, p := range stored {
-		pauses = append(pauses, Pause{Scope(p.Scope), p.Reason, p.By, time.Unix(0, p.Since).UTC()})
+		pauses = append(pauses, Pause{scopeOf(p.Scope), p.Reason, p.By, time.Unix(0, p.Since).UTC()})
 	}
 	return pauses, nil
 }

@@ -14,7 +14,7 @@ import (
 )
 
 func TestPausedEntriesFireAfterTheResume(t *testing.T) {
-	for name, scope := range map[string]durable.Scope{"store": {}, "prefix": {Prefix: "mail/"}, "group": {Group: "tenant"}} {
+	for name, scope := range map[string]durable.Scope{"store": {All: true}, "prefix": {Prefix: "mail/"}, "group": {Group: "tenant"}} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(f *fixture) {
 				ctx := f.t.Context()
@@ -84,8 +84,8 @@ func TestOptionPausedPausesTheStore(t *testing.T) {
 		assert.EqualValues(t, 1, f.stats().Pauses)
 		pauses, err := s.Paused(t.Context())
 		require.NoError(t, err)
-		assert.Equal(t, []durable.Pause{{Reason: "a copy", By: "Options.Paused", Since: f.start.UTC()}}, pauses)
-		require.NoError(t, s.Resume(t.Context(), durable.Scope{}))
+		assert.Equal(t, []durable.Pause{{Scope: durable.Scope{All: true}, Reason: "a copy", By: "Options.Paused", Since: f.start.UTC()}}, pauses)
+		require.NoError(t, s.Resume(t.Context(), durable.Scope{All: true}))
 		time.Sleep(time.Minute)
 		assert.Len(t, f.times(), 1)
 		_, err = durable.New(t.Context(), db, &durable.Options{Paused: strings.Repeat("x", 1025)})
@@ -104,8 +104,8 @@ func TestInvalidPausesAreNamed(t *testing.T) {
 		for says, err := range map[string]error{
 			"prefix \"xxx":                           f.Pause(ctx, durable.Pause{Scope: durable.Scope{Prefix: long}}),
 			"129 bytes (expected: up to 128)":        f.Resume(ctx, durable.Scope{Group: long[:129]}),
-			"Pause.Reason of 1025 bytes (expected: ": f.Pause(ctx, durable.Pause{Reason: long}),
-			"Pause.By of 1025 bytes (expected: ":     f.Pause(ctx, durable.Pause{By: long}),
+			"Pause.Reason of 1025 bytes (expected: ": f.Pause(ctx, durable.Pause{Scope: durable.Scope{All: true}, Reason: long}),
+			"Pause.By of 1025 bytes (expected: ":     f.Pause(ctx, durable.Pause{Scope: durable.Scope{All: true}, By: long}),
 		} {
 			assert.ErrorIs(t, err, durable.ErrInvalid)
 			assert.ErrorContains(t, err, says)

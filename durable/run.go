@@ -27,8 +27,13 @@ type Run struct {
 	Error   string // text of the handler's error, or of the DeadLetter, up to 1 KB
 }
 
-// Reason returns the reason for which the entry became a dead letter, if Outcome is GaveUp.
-func (r *Run) Reason() Reason { return reasonOf(r.Error) }
+// Reason returns the reason for which the entry became a dead letter, or 0 if Outcome is not GaveUp.
+func (r *Run) Reason() Reason {
+	if r.Outcome != GaveUp {
+		return 0
+	}
+	return reasonOf(r.Error)
+}
 
 // Ended is an attempt that has ended, or an entry that became a dead letter without an attempt. See
 // WorkOptions.OnOutcome.

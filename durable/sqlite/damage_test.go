@@ -175,10 +175,10 @@ func TestDamagedEntryHidesNoOther(t *testing.T) {
 	}
 	require.Equal(t, []string{"k0", "k3", "k4"}, intact)
 	require.Equal(t, []string{"k1", "k2", "k3", "k5"}, damaged)
-	n, err := s.CancelPrefix(ctx, "k")
+	n, err := s.CancelMany(ctx, durable.Scope{Prefix: "k"})
 	require.Equal(t, 3, n)
 	require.ErrorIs(t, err, durable.ErrDamaged)
-	require.ErrorContains(t, err, `CancelPrefix "k1"`)
+	require.ErrorContains(t, err, `CancelMany "k1"`)
 	_, err = s.Get(ctx, "k3")
 	require.ErrorIs(t, err, durable.ErrNotFound)
 	require.EqualValues(t, 3, pending(t, s))

@@ -26,7 +26,7 @@ func TestFullStoreStillCancels(t *testing.T) {
 	require.NoError(t, err)
 	_, err = s.Requeue(ctx, "k0", 1)
 	require.ErrorIs(t, err, durable.ErrNotFound, "only Set and Create add entries")
-	cancelled, err := s.CancelPrefix(ctx, "k1")
+	cancelled, err := s.CancelMany(ctx, durable.Scope{Prefix: "k1"})
 	require.NoError(t, err)
 	assert.Greater(t, cancelled, 100)
 	_, err = s.Set(ctx, durable.Entry{Key: "k", Due: due})

@@ -151,6 +151,15 @@ type letterFlags struct {
 
 func (l *letterFlags) add(flags *flag.FlagSet) {
 	flags.StringVar(&l.Prefix, "prefix", "", "each dead letter with this `prefix` of its key, in place of KEY and GENERATION")
+	flags.StringVar(&l.Group, "group", "", "each of this `group`")
+	flags.Func("reason", "each with this `reason`: failed, expired, or crashed", func(text string) error {
+		for l.Reason = durable.Failed; l.Reason.String() != text; l.Reason++ {
+			if l.Reason == durable.Crashed {
+				return errors.New("expected: failed, expired, or crashed")
+			}
+		}
+		return nil
+	})
 	flags.StringVar(&l.Error, "error", "", "each with this `text` in its error")
 	flags.DurationVar(&l.older, "older", 0, "each that was given up this `time` ago or earlier")
 	flags.BoolVar(&l.All, "all", false, "every dead letter")
@@ -171,7 +180,7 @@ func (l *letterFlags) choose(op operation, flags *flag.FlagSet, log io.Writer) (
 	case l.Letters == (durable.Letters{}) && flags.NArg() == 2:
 		return op, nil
 	case l.Letters == (durable.Letters{}) || flags.NArg() != 0:
-		return op, wrongUsage(log, op.name, "%d arguments (expected: KEY and GENERATION, or one of --prefix, --error, --older, and --all)", flags.NArg())
+		return op, wrongUsage(log, op.name, "%d arguments (expected: KEY and GENERATION, or one of --prefix, --group, --reason, --error, --older, and --all)", flags.NArg())
 	}
 	return operation{name: op.name, whole: true, do: func(ctx context.Context, s *place.Store, _ []string, p *printer) error {
 		n, err := op.many(s.Store, ctx, l.Letters)
@@ -238,6 +247,7 @@ type shown struct {
 	Headers    map[string]string `json:"headers,omitempty"`
 	Payload    []byte            `json:"payload"`
 	ID         string            `json:"id,omitempty"`
+	Reason     string            `json:"reason,omitempty"`
 	Error      string            `json:"error,omitempty"`
 	GivenUp    *time.Time        `json:"given_up,omitempty"`
 	LastRun    *shownRun         `json:"last_run,omitempty"`
@@ -318,11 +328,11 @@ func (p *printer) encode(v any) error {
 func (p *printer) dead(d durable.DeadLetter) error {
 	if p.json {
 		s := shownEntry(d.Entry)
-		s.ID, s.Error, s.GivenUp = d.ID, d.Error, &d.GivenUp
+		s.ID, s.Reason, s.Error, s.GivenUp = d.ID, d.Reason.String(), d.Error, &d.GivenUp
 		return p.encode(s)
 	}
-	_, err := fmt.Fprintf(p.out, "%s  %q  generation %d  attempts %d  %q\n",
-		d.GivenUp.Format(time.RFC3339), d.Key, d.Generation, d.Attempt, d.Error)
+	_, err := fmt.Fprintf(p.out, "%s  %q  generation %d  attempts %d  %v  %q\n",
+		d.GivenUp.Format(time.RFC3339), d.Key, d.Generation, d.Attempt, d.Reason, d.Error)
 	return err
 }
 

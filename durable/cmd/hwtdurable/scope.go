@@ -45,13 +45,13 @@ var (
 // scopeFlags are the flags of pause, resume, and limit.
 type scopeFlags struct {
 	durable.Pause
-	limit     durable.Limit
-	all, none bool
+	limit durable.Limit
+	none  bool
 }
 
 func (f *scopeFlags) add(flags *flag.FlagSet) {
 	flags.StringVar(&f.Group, "group", "", "only entries of this `group`")
-	flags.BoolVar(&f.all, "all", false, "all entries, in place of PREFIX and --group")
+	flags.BoolVar(&f.All, "all", false, "all entries, in place of PREFIX and --group")
 	switch flags.Name() {
 	case "limit":
 		number(flags, &f.limit.Running, "running", 0, 0, 1_000_000, "handlers that run at a time, or 0")
@@ -67,8 +67,8 @@ func (f *scopeFlags) add(flags *flag.FlagSet) {
 // choose returns the operation on the scope of the flags.
 func (f *scopeFlags) choose(op operation, flags *flag.FlagSet, log io.Writer) (operation, error) {
 	f.Prefix = flags.Arg(0)
-	if f.all == (f.Scope != durable.Scope{}) {
-		return op, wrongUsage(log, op.name, "PREFIX %q, --group %q, --all %t (expected: PREFIX or --group, or --all)", f.Prefix, f.Group, f.all)
+	if f.All == (f.Prefix != "" || f.Group != "") {
+		return op, wrongUsage(log, op.name, "PREFIX %q, --group %q, --all %t (expected: PREFIX or --group, or --all)", f.Prefix, f.Group, f.All)
 	}
 	if op.name == "limit" && f.none == (f.limit != durable.Limit{}) {
 		return op, wrongUsage(log, op.name, "--none %t, %+v (expected: --running or --per-second, or --none)", f.none, f.limit)

@@ -168,7 +168,7 @@ func (c *client) perform(ctx context.Context, all []Record) (e durable.Entry, er
 		}
 		return e, err
 	case r.Kind == CancelMany:
-		_, err := c.store.CancelPrefix(ctx, strings.TrimSuffix(r.Key, "0"))
+		_, err := c.store.CancelMany(ctx, durable.Scope{Prefix: strings.TrimSuffix(r.Key, "0")})
 		return e, err
 	case r.Tx == "":
 		return c.call(ctx, c.store.Entries, r)

@@ -88,7 +88,7 @@ func (p paused) has(f Firing) bool {
 // its NotAfter becomes a dead letter only after the pause (promise 11).
 func (s *scene) pause(ctx context.Context) error {
 	begin, group := now(), fmt.Sprint(groupPrefix, 1)
-	scopes := []durable.Scope{{}, {Prefix: jobPrefix}, {Group: group}, {Prefix: jobPrefix, Group: group}}
+	scopes := []durable.Scope{{All: true}, {Prefix: jobPrefix}, {Group: group}, {Prefix: jobPrefix, Group: group}}
 	p := paused{Scope: scopes[rand.IntN(len(scopes))]}
 	return s.withStore(ctx, func(store *place.Store) error {
 		if err := store.Pause(ctx, durable.Pause{Scope: p.Scope, Reason: "check"}); err != nil {

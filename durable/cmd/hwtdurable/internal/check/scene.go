@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hashedwheel/hwt/durable"
 	"github.com/hashedwheel/hwt/durable/backend"
 	"github.com/hashedwheel/hwt/durable/cmd/hwtdurable/internal/place"
 	"github.com/hashedwheel/hwt/durable/cmd/hwtdurable/internal/proc"
@@ -288,7 +289,7 @@ func (s *scene) awaitEnd(ctx context.Context, store *place.Store) error {
 		err = awaitFired(ctx, store, "", time.Minute)
 	}
 	if err == nil {
-		_, err = store.CancelPrefix(ctx, seriesPrefix)
+		_, err = store.CancelMany(ctx, durable.Scope{Prefix: seriesPrefix})
 	}
 	return err
 }
