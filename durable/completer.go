@@ -129,12 +129,14 @@ func (c *completer) stored(h *flight, applied bool) {
 	case fate == backend.Release:
 		c.sweep.want()
 		c.released.Store(true)
-	case fate == backend.Retry:
+	case fate == backend.Retry || fate == backend.Postpone:
 		if c.isNear(h.outcome.Due) {
 			c.sweep.want()
 		}
-		if applied {
-			h.kind.counts.retried.Add(1)
+		if counts := h.kind.counts; applied && fate == backend.Retry {
+			counts.retried.Add(1)
+		} else if applied {
+			counts.postponed.Add(1)
 		}
 	case fate == backend.Bury && applied:
 		h.kind.counts.givenUp.Add(1)

@@ -200,11 +200,15 @@ func (d *dispatcher) returned(h *flight, err error, fate backend.Fate, wait time
 	}
 	due := d.clock.nanos()
 	due += min(int64(wait), maxDue.UnixNano()-due)
-	if fate == backend.Bury || fate == backend.Retry && h.row.NotAfter != 0 && due > h.row.NotAfter {
+	tooLate := h.row.NotAfter != 0 && due > h.row.NotAfter
+	switch {
+	case fate == backend.Postpone && tooLate:
+		d.giveUp(h, errTooLate)
+	case fate == backend.Bury || fate == backend.Retry && tooLate:
 		d.giveUp(h, err)
-		return
+	default:
+		d.finish(h, backend.Outcome{Fate: fate, Due: due, Error: errorText(err)})
 	}
-	d.finish(h, backend.Outcome{Fate: fate, Due: due, Error: errorText(err)})
 }
 
 // runOf returns the run of a row that ends with an outcome at a time.
@@ -218,7 +222,7 @@ func runOf(h *flight, o *backend.Outcome, now int64) Run {
 
 // finish passes on a row with the outcome of its claim, after OnOutcome.
 func (d *dispatcher) finish(h *flight, o backend.Outcome) {
-	if o.Fate == backend.Release {
+	if o.Fate == backend.Release || o.Fate == backend.Postpone {
 		d.completer.finish(h, o)
 		return
 	}

@@ -164,8 +164,8 @@ func (h *histogram) load() hwt.Histogram {
 
 // kindCounts are the counters of a kind in all Works of a Store.
 type kindCounts struct {
-	fired, succeeded, retried, givenUp, overtime atomic.Int64
-	lateness                                     histogram
+	fired, succeeded, retried, postponed, givenUp, overtime atomic.Int64
+	lateness                                                histogram
 }
 
 // kindTable has the counters of a Store by pattern of the kind, or "" for Works without kinds.

@@ -72,10 +72,10 @@ type WorkOptions struct {
 	MaxHeld int
 
 	// MaxAttempts is the number of attempts before an entry becomes a dead letter. 0 is
-	// the default, 25. Negative means no limit. An attempt does not count if the process
-	// dies or loses its lease before its outcome is stored. It does not count either if the
-	// handler returns an error after its context has ended, unless that is a GiveUp: the
-	// entry is then due immediately for the next worker.
+	// the default, 25. Negative means no limit. An attempt does not count if the handler
+	// returns Postpone, or if the process dies or loses its lease before its outcome is stored. It does not
+	// count either if the handler returns another error after its context has ended, unless that is a
+	// GiveUp: the entry is then due immediately for the next worker.
 	MaxAttempts int
 
 	// Timeout is the time limit of an attempt: 1 ms to 365 days. 0 is the default, no limit. At

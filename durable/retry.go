@@ -12,12 +12,27 @@ import (
 // RetryAfter returns an error for a handler to return: the entry fires again after d
 // instead of after the backoff of WorkOptions. It may be wrapped. The attempt counts for
 // MaxAttempts. If NotAfter is before the next attempt, the entry becomes a dead letter. A negative d is 0.
-func RetryAfter(d time.Duration) error { return &retryAfter{max(d, 0)} }
+func RetryAfter(d time.Duration) error { return &later{backend.Retry, max(d, 0)} }
 
-type retryAfter struct{ d time.Duration }
+// Postpone returns an error for a handler to return if it is too early for the entry, which is no failure: the
+// entry fires again after d, with the same ID and the same Attempt. It may be wrapped. Neither MaxAttempts nor
+// OnOutcome counts the call; Stats.Postponed does. If NotAfter is before the next attempt, the entry becomes a dead
+// letter with the Reason Expired. A negative d is 0.
+func Postpone(d time.Duration) error { return &later{backend.Postpone, max(d, 0)} }
+
+// later is the error of an attempt that the handler wants to repeat after a time.
+type later struct {
+	fate backend.Fate
+	d    time.Duration
+}
 
 // Error returns the message with the delay.
-func (e *retryAfter) Error() string { return fmt.Sprintf("durable: retry after %v", e.d) }
+func (e *later) Error() string {
+	if e.fate == backend.Postpone {
+		return fmt.Sprintf("durable: postponed by %v", e.d)
+	}
+	return fmt.Sprintf("durable: retry after %v", e.d)
+}
 
 // GiveUp returns an error for a handler to return: the entry becomes a dead letter
 // without further attempts. GiveUp(nil) returns nil.
@@ -41,16 +56,19 @@ func (e *giveUp) Unwrap() error { return e.err }
 // end of the Work or of the lease may be the reason. It does not count.
 func (o *WorkOptions) judge(attempt int, err error, interrupted bool) (backend.Fate, time.Duration) {
 	var stop *giveUp
-	var after *retryAfter
+	var after *later
+	asked := errors.As(err, &after)
 	switch {
 	case errors.As(err, &stop):
 		return backend.Bury, 0
+	case asked && after.fate == backend.Postpone:
+		return after.fate, after.d
 	case interrupted:
 		return backend.Release, 0
 	case o.MaxAttempts > 0 && attempt >= o.MaxAttempts:
 		return backend.Bury, 0
-	case errors.As(err, &after):
-		return backend.Retry, after.d
+	case asked:
+		return after.fate, after.d
 	}
 	return backend.Retry, hwt.Backoff{Base: o.BaseBackoff, Max: o.MaxBackoff}.Delay(attempt)
 }

@@ -39,22 +39,15 @@ type Stats struct {
 	Moved     int64 // likewise
 	Cancelled int64 // likewise
 
-	Running int64         // handlers that run in this process
-	Longest time.Duration // time since the first of them was called
-	Limited int64         // entries that wait in this process for limits; if they are due, Overdue counts them, too
+	HandlerStats       // of all handlers
+	Limited      int64 // entries that wait in this process for limits; if they are due, Overdue counts them, too
 
 	Leased    int64 // entries leased, including repeatedly
-	Fired     int64 // calls of handlers
-	Succeeded int64 // handlers that returned nil
-	Retried   int64 // attempts that failed and are repeated
-	GivenUp   int64 // entries that became dead letters
-	Overtime  int64 // attempts that ran on after the end of their Timeout
-	Missed    int64 // claims that left out missed occurrences, each one or more
+	Missed    int64 // claims that left out occurrences, each one or more
 	Overtaken int64 // claims that a Cancel, a Move, or another worker won
 	Fenced    int64 // firings prevented because the lease had ended
 	Adopted   int64 // entries taken over from workers that were gone
 
-	Lateness  hwt.Histogram // times from due times to calls of handlers
 	ClaimTime hwt.Histogram // durations of claim batches
 
 	// Errors counts the errors for which calls and workers have waited for the database, such as a
@@ -72,21 +65,42 @@ type Stats struct {
 	ClockOffset, ClockError time.Duration
 }
 
-// KindStats are the numbers of one kind of a [Mux] in this process. The numbers of [Stats] are the sums
+// KindStats are the numbers of one kind of a [Mux]. The numbers of [Stats] are the sums
 // of all kinds and of Works without kinds.
 type KindStats struct {
 	Pattern string // of the kind
+	HandlerStats
+}
 
+// HandlerStats are the numbers of handlers in this process.
+type HandlerStats struct {
 	Running int64         // handlers that run
 	Longest time.Duration // time since the first of them was called
 
-	Fired     int64 // calls of the handler
-	Succeeded int64 // handlers that returned nil
+	Fired     int64 // calls of handlers
+	Succeeded int64 // attempts after which the entry is done
 	Retried   int64 // attempts that failed and are repeated
+	Postponed int64 // attempts that returned Postpone
 	GivenUp   int64 // entries that became dead letters
 	Overtime  int64 // attempts that ran on after the end of their Timeout
 
-	Lateness hwt.Histogram // times from due times to calls of the handler
+	Lateness hwt.Histogram // times from due times to calls of handlers
+}
+
+// handlerStats returns the counts of a kind.
+func handlerStats(c *kindCounts) HandlerStats {
+	return HandlerStats{Fired: c.fired.Load(), Succeeded: c.succeeded.Load(), Retried: c.retried.Load(), Postponed: c.postponed.Load(),
+		GivenUp: c.givenUp.Load(), Overtime: c.overtime.Load(), Lateness: c.lateness.load()}
+}
+
+// add adds the counts of a kind.
+func (h *HandlerStats) add(k *HandlerStats) {
+	h.Fired, h.Succeeded, h.Retried = h.Fired+k.Fired, h.Succeeded+k.Succeeded, h.Retried+k.Retried
+	h.Postponed, h.GivenUp, h.Overtime = h.Postponed+k.Postponed, h.GivenUp+k.GivenUp, h.Overtime+k.Overtime
+	h.Lateness.Sum += k.Lateness.Sum
+	for i, n := range k.Lateness.Counts {
+		h.Lateness.Counts[i] += n
+	}
 }
 
 // DueCount is the number of pending entries that were due Within a time from the reading.
@@ -169,14 +183,8 @@ func (z *sizes) read(ctx context.Context, s *Store) reading {
 // addKinds adds the numbers of the kinds, and their sums.
 func (s *Store) addKinds(st *Stats) {
 	for pattern, c := range s.counts.kinds.all() {
-		k := KindStats{Pattern: pattern, Fired: c.fired.Load(), Succeeded: c.succeeded.Load(), Retried: c.retried.Load(),
-			GivenUp: c.givenUp.Load(), Overtime: c.overtime.Load(), Lateness: c.lateness.load()}
-		st.Fired, st.Succeeded, st.Retried = st.Fired+k.Fired, st.Succeeded+k.Succeeded, st.Retried+k.Retried
-		st.GivenUp, st.Overtime = st.GivenUp+k.GivenUp, st.Overtime+k.Overtime
-		st.Lateness.Sum += k.Lateness.Sum
-		for i, n := range k.Lateness.Counts {
-			st.Lateness.Counts[i] += n
-		}
+		k := KindStats{pattern, handlerStats(c)}
+		st.add(&k.HandlerStats)
 		if pattern != "" {
 			k.Running, k.Longest, _ = s.works.running(pattern)
 			st.Kinds = append(st.Kinds, k)

@@ -221,8 +221,9 @@ func (o *Outcome) Decide(row *Row, worker, now int64, next uint64) (Change, bool
 	case Release:
 		return Change{Put: []Row{again}}, true
 	}
-	again.Due = o.Due
-	again.Attempt++
+	if again.Due = o.Due; o.Fate == Retry {
+		again.Attempt++
+	}
 	c := Change{Put: []Row{again.version(next)}}
 	if row.Detached { // its slot is its generation
 		c.Delete = []Row{*row}

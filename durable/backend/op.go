@@ -98,9 +98,10 @@ type Fate uint8
 
 // The fates of a claimed row.
 const (
-	Done  Fate = iota // deletes the row
-	Retry             // makes it pending again with Due, a new generation and Attempt+1
-	Bury              // moves it to the dead letters with Error
+	Done     Fate = iota // deletes the row
+	Retry                // makes it pending again with Due, a new generation and Attempt+1
+	Bury                 // moves it to the dead letters with Error
+	Postpone             // does as Retry, but leaves Attempt as it is
 	// Release makes it pending again unchanged: its attempt does not count. A row with Crashes stays
 	// claimed, and is not Tried: its handler may have run in a worker that has died.
 	Release
@@ -111,7 +112,7 @@ const (
 type Outcome struct {
 	Ref
 	Fate  Fate
-	Due   int64  // of Retry
+	Due   int64  // of Retry and Postpone
 	Error string // of Bury
 
 	// Last, if it is not "", becomes the Last of the row in the main slot of the key, after the

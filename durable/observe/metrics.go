@@ -52,14 +52,12 @@ func (kindMetrics) Describe() (all []metrics.Desc) {
 // Read implements metrics.Source.
 func (m kindMetrics) Read() (all []metrics.Value) {
 	stats, _ := m.store.Stats(context.Background()) // whose counts are current
-	var k durable.KindStats
+	var kind durable.Stats
 	for _, each := range stats.Kinds {
 		if each.Pattern == m.pattern {
-			k = each
+			kind.HandlerStats = each.HandlerStats
 		}
 	}
-	kind := durable.Stats{Running: k.Running, Longest: k.Longest, Fired: k.Fired, Succeeded: k.Succeeded,
-		Retried: k.Retried, GivenUp: k.GivenUp, Overtime: k.Overtime, Lateness: k.Lateness}
 	for _, m := range describedKind() {
 		all = append(all, m.value(kind))
 	}
@@ -71,7 +69,7 @@ func describedKind() (all []metric) {
 	for _, m := range described {
 		switch m.Name {
 		case "durable.running", "durable.longest_running", "durable.fired", "durable.succeeded",
-			"durable.retried", "durable.given_up", "durable.overtime", "durable.lateness":
+			"durable.retried", "durable.postponed", "durable.given_up", "durable.overtime", "durable.lateness":
 			all = append(all, m)
 		}
 	}
@@ -115,8 +113,9 @@ var described = []metric{
 	number(metrics.Counter, "cancelled", "Entries cancelled", func(s durable.Stats) int64 { return s.Cancelled }),
 	number(metrics.Counter, "leased", "Entries leased by workers, including repeatedly", func(s durable.Stats) int64 { return s.Leased }),
 	number(metrics.Counter, "fired", "Calls of handlers", func(s durable.Stats) int64 { return s.Fired }),
-	number(metrics.Counter, "succeeded", "Handlers that returned nil", func(s durable.Stats) int64 { return s.Succeeded }),
+	number(metrics.Counter, "succeeded", "Attempts after which the entry is done", func(s durable.Stats) int64 { return s.Succeeded }),
 	number(metrics.Counter, "retried", "Failed attempts that are repeated", func(s durable.Stats) int64 { return s.Retried }),
+	number(metrics.Counter, "postponed", "Attempts that returned Postpone", func(s durable.Stats) int64 { return s.Postponed }),
 	number(metrics.Counter, "given_up", "Entries that became dead letters", func(s durable.Stats) int64 { return s.GivenUp }),
 	number(metrics.Counter, "overtime", "Attempts that went on after the end of their Timeout", func(s durable.Stats) int64 { return s.Overtime }),
 	number(metrics.Counter, "missed", "Claims that left out missed occurrences", func(s durable.Stats) int64 { return s.Missed }),

@@ -216,7 +216,7 @@ func TestKindsAreVisible(t *testing.T) {
 			for i, d := range source.Describe() {
 				names[d.Name] = read[i].Number
 			}
-			assert.Len(t, names, 8)
+			assert.Len(t, names, 9)
 			assert.Equal(t, running, names["durable.running"], pattern)
 			assert.Equal(t, running, names["durable.fired"], pattern)
 		}
