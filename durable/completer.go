@@ -57,7 +57,24 @@ func (c *completer) finishTx(ctx context.Context, tx backend.Tx, h *flight) erro
 	if err == nil && !applied[0] {
 		err = ErrLeaseLost
 	}
+	if err == nil {
+		h.inTx.Store(true)
+	}
 	return err
+}
+
+// acknowledged reports whether a transaction in which the handler has called Tx.Done has deleted the row. The
+// handler may return an error after the commit, or because the transaction rolled back: only the database knows. A
+// claim of a row that the worker has claimed changes nothing.
+func (c *completer) acknowledged(h *flight) bool {
+	if !h.inTx.Load() {
+		return false
+	}
+	id, _, _ := c.lease.current()
+	ctx, cancel := context.WithTimeout(context.Background(), endWithin)
+	defer cancel()
+	answers, err := c.backend.Claim(ctx, id, []backend.Claim{{Ref: h.row.Ref(), Again: true}})
+	return err == nil && answers[0] == backend.Overtaken && c.lease.holds(h.term)
 }
 
 // flushOne stores a batch of outcomes. It reports whether there are more, and whether the database

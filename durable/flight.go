@@ -45,6 +45,7 @@ type flight struct {
 	began   int64       // time of the handler's call on the database's clock, or 0
 	leased  bool        // the database has marked the row as leased. Guarded by the mu of flights.
 	done    atomic.Bool // its handler has succeeded. Written by the completer.
+	inTx    atomic.Bool // a transaction has deleted it, and may have rolled back. Written by the completer.
 }
 
 // supersededBy reports whether a row that the database has just returned, in the present term,

@@ -28,8 +28,8 @@ func NewTx(s *Store, tx backend.Tx) Tx {
 // Done acknowledges a firing inside the transaction in which the handler stores its effects. If
 // the transaction commits, the entry is done. If it does not, the entry fires again. The
 // effects take place exactly once. The handler must return an error if the commit fails: after a
-// nil error the entry is done in any case. An error after the commit changes nothing. Done
-// returns ErrLeaseLost if another worker has taken over the entry; the handler must then roll
+// nil error the entry is done in any case. An error after the commit changes
+// nothing: the outcome is Succeeded. Done returns ErrLeaseLost if another worker has taken over the entry; the handler must then roll
 // back.
 func (x Tx) Done(ctx context.Context, f Firing) error {
 	err := x.check()
