@@ -20,6 +20,9 @@ type Store struct {
 // Open returns an empty store. It returns an error for options out of range.
 func Open(ctx context.Context, options *durable.Options) (*Store, error) {
 	db := memdb.New()
+	if options != nil {
+		db.Logger = options.Logger
+	}
 	store, err := durable.New(ctx, db, options)
 	if err != nil {
 		return nil, err
@@ -34,7 +37,8 @@ type Tx struct{ tx *memdb.Tx }
 var ErrTxDone = memdb.ErrTxDone
 
 // Begin begins a transaction. As on SQLite, all other writes to the store and other calls of Begin wait while it is
-// open, firings included. It is rolled back when ctx ends.
+// open, firings included: a write outside of the transaction in the same goroutine waits until its context ends. A
+// wait of a second is logged. The transaction is rolled back when ctx ends.
 func (s *Store) Begin(ctx context.Context) (*Tx, error) {
 	tx, err := s.db.Begin(ctx)
 	if err != nil {

@@ -5,6 +5,9 @@ package memdb
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
 	"strings"
@@ -20,6 +23,7 @@ type DB struct {
 	turn    chan struct{} // holds an element while a transaction or a call writes
 	ended   chan struct{} // closed by Close
 	trouble backend.Trouble
+	Logger  *slog.Logger // nil is slog.Default. Set before the first call.
 
 	mu       sync.Mutex
 	state                                    // committed. Guarded by mu; replaced by the owner of turn.
@@ -68,7 +72,7 @@ func (m *DB) Limits() backend.Limits {
 // Now implements backend.Backend.
 func (m *DB) Now(context.Context) (time.Time, error) { return time.Now(), nil }
 
-// Trouble implements backend.Backend. No call waits for a database.
+// Trouble implements backend.Backend. Calls wait for transactions only.
 func (m *DB) Trouble() *backend.Trouble { return &m.trouble }
 
 // read locks m for a call that reads. After an error, m is not locked.
@@ -106,15 +110,24 @@ func (m *DB) await(ctx context.Context) error {
 		return nil
 	default:
 	}
+	defer time.AfterFunc(troubleAfter, func() {
+		m.trouble.Note(cmp.Or(m.Logger, slog.Default()), "durable: writes wait for a transaction", errOpen.Error(), errOpen)
+	}).Stop()
 	select {
 	case m.turn <- struct{}{}:
 		return nil
 	case <-m.ended:
 		return backend.ErrClosed
 	case <-ctx.Done():
-		return ctx.Err()
+		return fmt.Errorf("%w: %w", context.Cause(ctx), errOpen)
 	}
 }
+
+// errOpen is the reason for which a call that writes waits.
+var errOpen = errors.New("a transaction of Store.Begin is open")
+
+// troubleAfter is the length of a wait from which on it is trouble, as on SQLite.
+const troubleAfter = time.Second
 
 // written ends a call that has begun with write.
 func (m *DB) written() {
