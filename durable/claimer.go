@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"log/slog"
 	"maps"
 	"slices"
 	"sync"
@@ -269,11 +270,22 @@ func (c *claimer) plan(h *flight) bool {
 	return c.planner.plan(h)
 }
 
+// missed notes that occurrences of a series were left out, from that of h on: they were missed, or they overlap.
+func (c *claimer) missed(h *flight, missed bool) {
+	reason := "a handler of the series runs, see Every.Overlap"
+	if missed {
+		reason = "they were missed, see Every.Missed"
+	}
+	c.counts.missed.Add(1)
+	c.backend.Trouble().Log(c.options.Logger, slog.LevelInfo, "durable: occurrences of a series were left out", h.row.Key+reason,
+		"key", h.row.Key, "from", time.Unix(0, h.row.Due).UTC(), "reason", reason)
+}
+
 // answered passes on a row with the answer to its claim.
 func (c *claimer) answered(h *flight, answer backend.Answer) {
 	won := answer == backend.Won
-	if won && (h.claim.Skip || h.claim.Due != 0) || answer == backend.Skipped {
-		c.counts.missed.Add(1)
+	if missed := won && (h.claim.Skip || h.claim.Due != 0); missed || answer == backend.Skipped {
+		c.missed(h, missed)
 	}
 	if (won || answer == backend.Skipped) && h.claim.Next != nil && c.isNear(h.claim.Next.Due) {
 		c.sweep.want() // the generation of Next is known to the database only

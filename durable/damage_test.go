@@ -1,9 +1,7 @@
 package durable_test
 
 import (
-	"bytes"
 	"context"
-	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -132,16 +130,12 @@ func TestUndecodableRecurrenceIsDamage(t *testing.T) {
 // Each look finds the damaged entry behind the last intact one.
 func TestDamageIsLoggedOncePerMinute(t *testing.T) {
 	inBubble(t, func(f *fixture) {
-		var log bytes.Buffer
-		s, err := durable.New(f.t.Context(), f.b, &durable.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
-		require.NoError(t, err)
 		f.b.set("after Lease", &backend.Damage{Ref: backend.Ref{Key: "k", Generation: 1}})
-		f.Store = s
 		end := f.work(nil, nil)
 		time.Sleep(10*time.Minute + time.Second)
 		f.b.set("after Lease", &backend.Damage{Ref: backend.Ref{Key: "k", Generation: 2}})
 		time.Sleep(time.Second)
 		end()
-		require.Equal(t, 12, strings.Count(log.String(), "damaged entries"))
+		require.Equal(t, 12, strings.Count(f.log.String(), "damaged entries"))
 	})
 }

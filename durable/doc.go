@@ -102,4 +102,5 @@ package durable
 //	read.go        reading pending entries
 //	dead.go        dead letters
 //	tx.go          operations in transactions
+//	strays.go      due entries that no Work handles
 //	work.go        Work

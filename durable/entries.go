@@ -54,8 +54,8 @@ func (e Entries) Create(ctx context.Context, entry Entry) (Entry, error) {
 }
 
 // Move changes the due time of the key's pending entry. The entry gets a new generation and a
-// new ID, and its attempts count from 1. If it is an occurrence of a series of "@every", the occurrences after it follow
-// from the new time. Move returns ErrNotFound if there is no pending entry, ErrFired if a worker has claimed
+// new ID, and its attempts count from 1. Move to [time.Now] runs a series now: the occurrences after it stay at the
+// times of a cron expression, and follow from the new time for "@every". Move returns ErrNotFound if there is no pending entry, ErrFired if a worker has claimed
 // it, and ErrInvalid if due is after NotAfter. If Move returns nil, the entry fires only at the
 // new time.
 func (e Entries) Move(ctx context.Context, key string, due time.Time) (Entry, error) {

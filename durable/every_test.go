@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -234,4 +235,57 @@ func TestRepeatHasTheSameDue(t *testing.T) {
 		}
 		t.Fatal("no repeat")
 	})
+}
+
+// Move to the present runs a series now. The regular occurrence of a cron expression stays.
+func TestMoveRunsASeriesNow(t *testing.T) {
+	for spec, want := range map[string][]time.Duration{
+		"@every 10s":            seconds(10, 15, 25, 35),
+		"0,20,40 * * * * *":     seconds(15, 20, 40),
+		"CRON_TZ=UTC 0 * * * *": seconds(15),
+	} {
+		t.Run(spec, func(t *testing.T) {
+			inBubble(t, func(f *fixture) {
+				_, err := f.Set(f.t.Context(), durable.Entry{Key: "series", Every: durable.Every{Spec: spec}})
+				require.NoError(t, err)
+				defer f.work(nil, nil)()
+				time.Sleep(15 * time.Second)
+				_, err = f.Move(f.t.Context(), "series", time.Now())
+				require.NoError(t, err)
+				time.Sleep(27 * time.Second)
+				assert.Equal(t, want, f.times())
+			})
+		})
+	}
+}
+
+func TestOccurrencesLeftOutAreLogged(t *testing.T) {
+	for name, c := range map[string]struct {
+		missed, overlap int // log lines
+		every           durable.Every
+	}{
+		"missed":  {1, 0, durable.Every{Spec: "@every 10s"}},
+		"overlap": {0, 1, durable.Every{Spec: "@every 10s"}},
+		"beside":  {0, 0, durable.Every{Spec: "@every 10s", Overlap: clock.OverlapParallel}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(f *fixture) {
+				_, err := f.Set(f.t.Context(), durable.Entry{Key: "series", Every: c.every})
+				require.NoError(t, err)
+				if c.missed > 0 {
+					time.Sleep(45 * time.Second)
+				}
+				defer f.work(func(context.Context, durable.Firing) error {
+					if name != "missed" {
+						time.Sleep(25 * time.Second)
+					}
+					return nil
+				}, nil)()
+				time.Sleep(45 * time.Second)
+				assert.Equal(t, c.missed, strings.Count(f.log.String(), "Every.Missed"), f.log)
+				assert.Equal(t, c.overlap, strings.Count(f.log.String(), "Every.Overlap"), f.log)
+				assert.Equal(t, c.missed+c.overlap > 0, f.stats().Missed > 0)
+			})
+		})
+	}
 }

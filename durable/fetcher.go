@@ -3,6 +3,7 @@ package durable
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"time"
 
 	"github.com/hashedwheel/hwt/durable/backend"
@@ -27,8 +28,6 @@ type fetcher struct {
 
 	feeds  []*feed   // Of run.
 	behind time.Time // of the last look behind a main position. Of run.
-	damage string    // that was logged last. Of run.
-	logged time.Time // when it was. Of run.
 }
 
 // run leases rows until ctx ends. It returns ErrClosed if the database has closed itself.
@@ -221,19 +220,13 @@ func (f *fetcher) passOver(d *feed) {
 	}
 }
 
-// damageEvery is the pause after which the same damage is logged again.
-const damageEvery = time.Minute
-
 // withoutDamage logs an error that reports damaged rows, and returns any other error: a
 // damaged row does not fire, and delays no other. Every look may find it again.
 func (f *fetcher) withoutDamage(err error) error {
 	if !errors.Is(err, ErrDamaged) {
 		return err
 	}
-	if text := err.Error(); text != f.damage || time.Since(f.logged) >= damageEvery {
-		f.damage, f.logged = text, time.Now()
-		f.options.Logger.Error("durable: damaged entries do not fire", "error", err)
-	}
+	f.backend.Trouble().Log(f.options.Logger, slog.LevelError, "durable: damaged entries do not fire", err.Error(), "error", err)
 	return nil
 }
 

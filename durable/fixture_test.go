@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"math"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -27,11 +28,32 @@ type fixture struct {
 	t     *testing.T
 	b     *faulty
 	start time.Time
+	log   *journal
 
 	mu    sync.Mutex
 	fired []durable.Firing // Guarded by mu.
 	at    []time.Duration  // times of the firings since start. Guarded by mu.
 }
+
+// journal is a log that tests read.
+type journal struct {
+	mu   sync.Mutex
+	text strings.Builder // Guarded by mu.
+}
+
+func (j *journal) Write(text []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.Write(text)
+}
+
+func (j *journal) String() string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.String()
+}
+
+func (j *journal) logger() *slog.Logger { return slog.New(slog.NewTextHandler(j, nil)) }
 
 // faulty is a memdb.DB whose calls can fail.
 type faulty struct {
@@ -209,9 +231,10 @@ func inBubble(t *testing.T, test func(f *fixture)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		b := &faulty{DB: memdb.New(), fails: make(map[string]error), slow: make(map[string]time.Duration)}
-		s, err := durable.New(t.Context(), b, &durable.Options{Logger: slog.New(slog.DiscardHandler)})
+		log := &journal{}
+		s, err := durable.New(t.Context(), b, &durable.Options{Logger: log.logger()})
 		require.NoError(t, err)
-		f := &fixture{Store: s, t: t, b: b, start: time.Now()}
+		f := &fixture{Store: s, t: t, b: b, start: time.Now(), log: log}
 		test(f)
 		require.NoError(t, s.Close())
 	})

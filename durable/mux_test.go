@@ -1,14 +1,10 @@
 package durable_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"log/slog"
 	"strings"
-	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -16,7 +12,6 @@ import (
 
 	"github.com/hashedwheel/hwt/durable"
 	"github.com/hashedwheel/hwt/durable/backend"
-	"github.com/hashedwheel/hwt/durable/internal/memdb"
 )
 
 // workMux starts a WorkMux. The returned function ends it and waits for it.
@@ -262,12 +257,7 @@ func TestTimeoutEndsTheAttempt(t *testing.T) {
 }
 
 func TestHandlerThatIgnoresItsTimeoutIsLogged(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var mu sync.Mutex
-		var text bytes.Buffer
-		s, err := durable.New(t.Context(), memdb.New(), &durable.Options{Logger: slog.New(slog.NewTextHandler(lockedWriter{&mu, &text}, nil))})
-		require.NoError(t, err)
-		f := &fixture{Store: s, t: t, start: time.Now()}
+	inBubble(t, func(f *fixture) {
 		var m durable.Mux
 		m.Handle("stuck/", ignoreTheTimeout, &durable.WorkOptions{Concurrency: 1, Timeout: time.Second})
 		m.Handle("fine/", f.noted("", nil), &durable.WorkOptions{Concurrency: 1, Timeout: time.Second})
@@ -276,12 +266,9 @@ func TestHandlerThatIgnoresItsTimeoutIsLogged(t *testing.T) {
 		f.setIn("fine/1", 20*time.Second)
 		time.Sleep(time.Minute)
 		end()
-		require.NoError(t, s.Close())
-		mu.Lock()
-		defer mu.Unlock()
-		assert.Equal(t, 1, strings.Count(text.String(), "ignored the end"))
-		assert.Contains(t, text.String(), "key=stuck/1")
-		assert.Contains(t, text.String(), "ignoreTheTimeout")
+		assert.Equal(t, 1, strings.Count(f.log.String(), "ignored the end"))
+		assert.Contains(t, f.log.String(), "key=stuck/1")
+		assert.Contains(t, f.log.String(), "ignoreTheTimeout")
 		require.Len(t, f.firings(), 1)
 		assert.Zero(t, f.firings()[0].Lateness)
 		for _, k := range f.stats().Kinds {
@@ -294,17 +281,6 @@ func TestHandlerThatIgnoresItsTimeoutIsLogged(t *testing.T) {
 func ignoreTheTimeout(context.Context, durable.Firing) error {
 	time.Sleep(30 * time.Second)
 	return nil
-}
-
-type lockedWriter struct {
-	mu *sync.Mutex
-	to *bytes.Buffer
-}
-
-func (w lockedWriter) Write(text []byte) (int, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.to.Write(text)
 }
 
 func TestKeyHasAKindAndAName(t *testing.T) {

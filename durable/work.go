@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 )
 
 // Work calls handler for each entry at its due time until ctx ends, the store is closed, or
@@ -52,13 +53,11 @@ func (s *Store) work(ctx context.Context, name string, ks []*kind, handlers []Ha
 		return fmt.Errorf("durable: %s: %w", name, ErrClosed)
 	}
 	defer s.works.remove(w)
-	discarded := make(chan struct{})
-	go func() {
-		defer close(discarded)
-		s.discardOld(ctx)
-	}()
+	var loops sync.WaitGroup
+	loops.Go(func() { s.discardOld(ctx) })
+	loops.Go(func() { s.reportStrays(ctx) })
 	w.run(ctx)
-	<-discarded
+	loops.Wait()
 	if errors.Is(context.Cause(ctx), ErrClosed) {
 		return fmt.Errorf("durable: %s: %w", name, ErrClosed)
 	}

@@ -89,6 +89,21 @@ func (w *works) running(pattern string) (n int64, oldest time.Duration, waiting 
 	return n, oldest, waiting
 }
 
+// handled returns the kinds that the Works handle, or an empty list for all kinds, and the schedules that they know.
+func (w *works) handled() (kinds, schedules []string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	all := false
+	for each := range w.all {
+		all = all || len(each.fetcher.kinds) == 0
+		kinds, schedules = append(kinds, each.fetcher.kinds...), append(schedules, each.fetcher.schedules...)
+	}
+	if all {
+		kinds = nil
+	}
+	return kinds, schedules
+}
+
 // limited returns the number of rows that wait for limits.
 func (w *works) limited() (n int64) {
 	w.mu.Lock()

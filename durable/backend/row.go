@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -49,6 +50,11 @@ type Row struct {
 // KindOf returns the kind of the rows with a key: the key up to and including its first slash, or
 // "" without a slash.
 func KindOf(key string) string { return key[:strings.IndexByte(key, '/')+1] }
+
+// Handled reports whether a worker of kinds, or of all kinds if kinds is empty, that knows some schedules leases r.
+func (r *Row) Handled(kinds, schedules []string) bool {
+	return (len(kinds) == 0 || slices.Contains(kinds, KindOf(r.Key))) && (r.Schedule == "" || slices.Contains(schedules, r.Schedule))
+}
 
 // Ref returns the name of r.
 func (r Row) Ref() Ref { return Ref{r.Key, r.Generation} }

@@ -59,7 +59,7 @@ func (b *postgresBackend) LeasePlan(ctx context.Context, lane backend.Lane) (str
 	if lane.Kind != "" {
 		sql = leaseKindsSQL
 	}
-	l := leasing{leases: b.leases, req: &backend.LeaseRequest{Until: time.Now().Add(lead).UnixNano(), Lanes: []backend.Lane{lane}}, schedules: [][]byte{}}
+	l := leasing{leases: b.leases, req: &backend.LeaseRequest{Until: time.Now().Add(lead).UnixNano(), Lanes: []backend.Lane{lane}}}
 	l.ends = []end{{after: l.after(0), upto: l.req.Until}}
 	return b.plan(ctx, "EXPLAIN (ANALYZE, BUFFERS) "+sql, append([]any{int64(1), int64(leaseBatch), int64(0), b.budget.bytes()}, l.args([]int{0})...)...)
 }

@@ -44,10 +44,7 @@ func (l *leases) PrepareKinds(ctx context.Context) error {
 // Lease implements [backend.Backend]. Lease marks rows with the worker, so that no other
 // worker gets them, and claims overdue one-shots.
 func (l *leases) Lease(ctx context.Context, req backend.LeaseRequest) ([]backend.Leased, error) {
-	some := leasing{leases: l, req: &req, rows: make([][]backend.Row, len(req.Lanes)), ends: make([]end, len(req.Lanes)), schedules: [][]byte{}}
-	for _, s := range req.Schedules {
-		some.schedules = append(some.schedules, []byte(s))
-	}
+	some := leasing{leases: l, req: &req, rows: make([][]backend.Row, len(req.Lanes)), ends: make([]end, len(req.Lanes))}
 	var kinds, others []int
 	for i := range req.Lanes {
 		some.ends[i] = end{upto: req.Until, after: some.after(i)}
@@ -82,11 +79,10 @@ func (l *leases) Lease(ctx context.Context, req backend.LeaseRequest) ([]backend
 // leasing is one call of Lease.
 type leasing struct {
 	*leases
-	req       *backend.LeaseRequest
-	schedules [][]byte
-	rows      [][]backend.Row // by lane
-	ends      []end           // by lane
-	bytes     int64           // of their payloads
+	req   *backend.LeaseRequest
+	rows  [][]backend.Row // by lane
+	ends  []end           // by lane
+	bytes int64           // of their payloads
 }
 
 // end says how far a call looks at the rows of a lane: from the due time after up to the due time
@@ -205,5 +201,5 @@ func (l *leasing) args(at []int) []any {
 		}
 		last = append(last, int64(len(without)))
 	}
-	return []any{upto, l.schedules, kind, group, after, most, first, last, without, l.req.Unclaimed}
+	return []any{upto, manyOctets(l.req.Schedules), kind, group, after, most, first, last, without, l.req.Unclaimed}
 }

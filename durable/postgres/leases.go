@@ -165,10 +165,6 @@ func (l *leases) Adopt(ctx context.Context, worker int64, kinds []string, most i
 		ended = nil
 		return t.run(ctx, query(each(&ended), endedWorkersSQL))
 	})
-	ofKinds := [][]byte{}
-	for _, kind := range kinds {
-		ofKinds = append(ofKinds, []byte(kind))
-	}
 	var all []backend.Row
 	var damaged, rejected error // single rows
 	freed := 0
@@ -178,7 +174,7 @@ func (l *leases) Adopt(ctx context.Context, worker int64, kinds []string, most i
 		}
 		n, notFreed := l.free(ctx, from)
 		freed += n
-		rows, notTaken := l.take(ctx, worker, most-len(all), adoptSQL, from, ofKinds)
+		rows, notTaken := l.take(ctx, worker, most-len(all), adoptSQL, from, manyOctets(kinds))
 		all = append(all, rows...)
 		for _, e := range []error{notFreed, notTaken} {
 			switch {

@@ -99,6 +99,15 @@ func scanDead(scan scanner) (d backend.Dead, err error) {
 // the session decides between two encodings.
 type octets []byte
 
+// manyOctets returns texts as a parameter of the type bytea[].
+func manyOctets(texts []string) [][]byte {
+	all := [][]byte{}
+	for _, text := range texts {
+		all = append(all, []byte(text))
+	}
+	return all
+}
+
 // ScanBytes implements pgtype.BytesScanner, for the binary format.
 func (o *octets) ScanBytes(v []byte) error {
 	*o = bytes.Clone(v)

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -30,6 +31,27 @@ func (b *sqliteBackend) PrepareKinds(ctx context.Context) error {
 	return b.do(ctx, 1, func(t *txn) error {
 		return t.c.Exec("CREATE INDEX IF NOT EXISTS hwt_kind ON hwt_entries (" + kindOf + ", due, key, slot, grp) WHERE " + hasKind)
 	})
+}
+
+// Stray implements backend.Backend.
+func (p *readerPool) Stray(ctx context.Context, kinds, schedules []string, before int64) (stray backend.Row, err error) {
+	err = p.read(ctx, func(c *conn) error {
+		stray = backend.Row{}
+		err := c.query(`SELECT key, due, schedule FROM (SELECT key, due, schedule, grp FROM hwt_entries INDEXED BY hwt_due
+			WHERE holder = 0 AND due < ? ORDER BY due, key, slot LIMIT ?) AS t WHERE NOT ` + paused).int(before).int(backend.LookLimit).each(func(q *query) error {
+			r := backend.Row{Key: string(q.s.ColumnRawBlob(0)), Due: q.s.ColumnInt64(1), Schedule: string(q.s.ColumnRawBlob(2))}
+			if r.Handled(kinds, schedules) {
+				return nil
+			}
+			stray = r
+			return errEnough
+		})
+		if errors.Is(err, errEnough) {
+			return nil
+		}
+		return cmp.Or(err, backend.ErrNotFound)
+	})
+	return stray, err
 }
 
 // Lease implements backend.Backend. It marks nothing: every worker holds every row that is

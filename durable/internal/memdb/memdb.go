@@ -430,6 +430,20 @@ func (m *DB) Watch(near func(rows []backend.Row)) (stop func()) {
 // Announce implements backend.Backend. There are no other processes.
 func (m *DB) Announce() {}
 
+// Stray implements backend.Backend.
+func (m *DB) Stray(ctx context.Context, kinds, schedules []string, before int64) (backend.Row, error) {
+	if err := m.read(ctx); err != nil {
+		return backend.Row{}, err
+	}
+	defer m.mu.Unlock()
+	for _, r := range first(m.all(ByDue, func(r *backend.Row) bool { return r.State == backend.Pending && r.Due < before }), backend.LookLimit) {
+		if !r.Handled(kinds, schedules) && !m.paused(&r) {
+			return backend.Row{Key: r.Key, Due: r.Due, Schedule: r.Schedule}, nil
+		}
+	}
+	return backend.Row{}, backend.ErrNotFound
+}
+
 // Stats implements backend.Backend.
 func (m *DB) Stats(ctx context.Context, due []int64) (st backend.Stats, err error) {
 	if err := m.read(ctx); err != nil {
