@@ -50,7 +50,7 @@ func TestOutcomeAfterDoneIsTrue(t *testing.T) {
 					return c.end(ctx)
 				}, &durable.WorkOptions{MaxAttempts: 2, Timeout: time.Minute, OnOutcome: a.note})
 				f.setIn("k", 0)
-				time.Sleep(time.Hour)
+				time.Sleep(5 * time.Minute)
 				end()
 				var got []durable.Outcome
 				counts := map[durable.Outcome]int64{}
@@ -84,7 +84,7 @@ func TestUnknownEndOfATransactionIsAFailure(t *testing.T) {
 			return errors.New("failed")
 		}, &durable.WorkOptions{OnOutcome: a.note})
 		f.setIn("k", 0)
-		time.Sleep(time.Hour)
+		time.Sleep(5 * time.Minute)
 		end()
 		require.Len(t, a.runs["k"], 1)
 		assert.Equal(t, durable.Retried, a.runs["k"][0].Outcome)
