@@ -28,31 +28,17 @@ type DeadLetter struct {
 // wraps ErrDamaged, with a DeadLetter that has only the Key and the Generation, for Discard,
 // and continues as All does. Any other error ends the sequence.
 func (s *Store) Dead(ctx context.Context, prefix string) iter.Seq2[DeadLetter, error] {
-	return func(yield func(DeadLetter, error) bool) {
-		for page, err := range backend.DeadPages(ctx, s.backend, prefix) {
-			for i := range page {
-				d, err := deadLetter(&page[i])
-				if err != nil {
-					err = wrap("Dead", d.Key, err)
-				}
-				if !yield(d, err) {
-					return
-				}
-			}
-			if err != nil {
-				ref, err := unread("Dead", prefix, err)
-				if !yield(DeadLetter{Entry: Entry{Key: ref.Key, Generation: ref.Generation}}, err) {
-					return
-				}
-			}
-		}
-	}
+	return sequence("Dead", prefix, backend.DeadPages(ctx, s.backend, prefix), deadLetter, unreadLetter)
+}
+
+func unreadLetter(ref backend.Ref) DeadLetter {
+	return DeadLetter{Entry: Entry{Key: ref.Key, Generation: ref.Generation}}
 }
 
 func deadLetter(d *backend.Dead) (DeadLetter, error) {
 	e, err := entryOf(&d.Row)
 	if err != nil {
-		return DeadLetter{Entry: Entry{Key: d.Key, Generation: d.Generation}}, err
+		return unreadLetter(d.Ref()), err
 	}
 	return DeadLetter{Entry: e, ID: firingID(&d.Row), Reason: reasonOf(d.Error), Error: d.Error, GivenUp: time.Unix(0, d.GivenUp).UTC()}, nil
 }

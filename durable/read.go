@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"iter"
+	"slices"
 
 	"github.com/hashedwheel/hwt/durable/backend"
 )
@@ -17,25 +18,8 @@ import (
 // the Key, and continues with the next entry. If the Key itself is damaged, the sequence may
 // leave out intact entries, or end there. Any other error ends the sequence.
 func (s *Store) All(ctx context.Context, prefix string) iter.Seq2[Entry, error] {
-	return func(yield func(Entry, error) bool) {
-		for rows, err := range backend.Pages(ctx, s.backend, prefix, false) {
-			for i := range rows {
-				e, err := entryOf(&rows[i])
-				if err != nil {
-					err = wrap("All", e.Key, err)
-				}
-				if !yield(e, err) {
-					return
-				}
-			}
-			if err != nil {
-				ref, err := unread("All", prefix, err)
-				if !yield(Entry{Key: ref.Key}, err) {
-					return
-				}
-			}
-		}
-	}
+	return sequence("All", prefix, backend.Pages(ctx, s.backend, prefix, false), entryOf,
+		func(ref backend.Ref) Entry { return Entry{Key: ref.Key} })
 }
 
 // Series returns the pending recurring entries whose keys start with prefix, ordered by key, each with
@@ -46,24 +30,39 @@ func (s *Store) All(ctx context.Context, prefix string) iter.Seq2[Entry, error] 
 // A run is stored with its outcome. A run that ends while a transaction of the program has locked the
 // pending occurrence may be missing, as may one whose worker dies.
 func (s *Store) Series(ctx context.Context, prefix string) iter.Seq2[Series, error] {
-	return func(yield func(Series, error) bool) {
+	series := func(yield func([]backend.Row, error) bool) {
 		for rows, err := range backend.Pages(ctx, s.backend, prefix, false) {
+			rows = slices.DeleteFunc(rows, func(r backend.Row) bool { return r.Every == "" || r.Detached })
+			if !yield(rows, err) {
+				return
+			}
+		}
+	}
+	return sequence("Series", prefix, series, func(r *backend.Row) (Series, error) {
+		e, err := entryOf(r)
+		last, damage := decodeRun(r.Last)
+		return Series{e, last}, cmp.Or(err, damage)
+	}, func(ref backend.Ref) Series { return Series{Entry: Entry{Key: ref.Key}} })
+}
+
+// sequence returns the decoded rows of pages, and errors with their names. torn returns the element beside the error of
+// a damaged row that ends a page.
+func sequence[R interface{ Ref() backend.Ref }, T any](name, prefix string, pages iter.Seq2[[]R, error],
+	decode func(*R) (T, error), torn func(backend.Ref) T) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for rows, unreadErr := range pages {
 			for i := range rows {
-				if rows[i].Every == "" || rows[i].Detached {
-					continue
+				v, err := decode(&rows[i])
+				if err != nil {
+					err = wrap(name, rows[i].Ref().Key, err)
 				}
-				e, err := entryOf(&rows[i])
-				last, damage := decodeRun(rows[i].Last)
-				if err = cmp.Or(err, damage); err != nil {
-					err = wrap("Series", rows[i].Key, err)
-				}
-				if !yield(Series{e, last}, err) {
+				if !yield(v, err) {
 					return
 				}
 			}
-			if err != nil {
-				ref, err := unread("Series", prefix, err)
-				if !yield(Series{Entry: Entry{Key: ref.Key}}, err) {
+			if unreadErr != nil {
+				ref, err := unread(name, prefix, unreadErr)
+				if !yield(torn(ref), err) {
 					return
 				}
 			}
