@@ -47,12 +47,15 @@ func resolve(path string) (string, error) {
 	return filepath.Join(directory, filepath.Base(path)), err
 }
 
-// checkLinks rejects a file with several names. Each name would have its own log, and the
-// commits of one log overwrite the commits of the other.
+// checkLinks rejects a device and a pipe, and a file with several names. Each name would have its own
+// log, and the commits of one log overwrite the commits of the other.
 func checkLinks(path string) error {
 	info, err := os.Stat(path)
-	if err != nil || !info.Mode().IsRegular() {
+	switch {
+	case err != nil, info.IsDir():
 		return nil // a new file, or an error that opening it reports
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("%w: %q is a device, a pipe, or a socket (expected: a file)", backend.ErrInvalid, path)
 	}
 	if n := links(info); n > 1 {
 		return fmt.Errorf("%w: %q has %d names (hard links), and SQLite keeps one log per name; remove the other names, or open a copy",

@@ -265,3 +265,13 @@ func TestDeletedLogIsSavedToTheDatabase(t *testing.T) {
 	_, err = open(t, killed, nil).Get(t.Context(), "before")
 	assert.NoError(t, err)
 }
+
+func TestDevicesAndPipesAreRejected(t *testing.T) {
+	pipe := temp(t)
+	require.NoError(t, syscall.Mkfifo(pipe, 0o600))
+	for _, path := range []string{pipe, "/dev/null"} {
+		_, err := sqlite.Open(t.Context(), path, nil)
+		require.ErrorIs(t, err, durable.ErrInvalid, path)
+		require.ErrorContains(t, err, "is a device, a pipe, or a socket")
+	}
+}
