@@ -23,13 +23,13 @@ const (
 // during the build.
 func (l *leases) PrepareKinds(ctx context.Context) error {
 	err := l.insist(ctx, func(ctx context.Context) error {
-		return pgx.BeginTxFunc(ctx, l.pool, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(tx pgx.Tx) error {
+		return pgx.BeginTxFunc(ctx, l.pool, l.unhurried(), func(tx pgx.Tx) error {
 			q := pgxQuerier{tx, l.text}
 			var exists bool
 			if err := q.run(ctx, query(into(&exists), kindIndexSQL, l.options.Schema)); err != nil || exists {
 				return err
 			}
-			return q.run(ctx, query(nil, `SELECT set_config('lock_timeout', '1s', true), set_config('statement_timeout', '0', true)`),
+			return q.run(ctx, query(nil, `SELECT set_config('lock_timeout', '1s', true)`),
 				query(nil, `SELECT pg_advisory_xact_lock(hashtextextended('hwt:' || $1, 0))`, l.options.Schema),
 				execute(createKindIndexSQL))
 		})

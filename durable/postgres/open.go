@@ -48,7 +48,7 @@ func (s *Store) Verify(ctx context.Context) error {
 	err := b.insist(ctx, func(ctx context.Context) error {
 		behind = nil
 		return b.inTx(ctx, b.settings(batchWait, false), func(t *txn) error {
-			return t.run(ctx, query(nil, unlimitedSQL), query(behindOf(&behind), behindSQL))
+			return t.run(ctx, query(nil, `SELECT set_config('statement_timeout', '0', true)`), query(behindOf(&behind), behindSQL))
 		})
 	})
 	for _, q := range behind {

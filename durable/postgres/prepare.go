@@ -51,13 +51,20 @@ type preparer struct{ *session }
 func (p preparer) prepare(ctx context.Context) error {
 	for _, f := range []func(context.Context, pgx.Tx) error{p.migrate, p.checkRole, p.checkSequences} {
 		err := p.insist(ctx, func(ctx context.Context) error {
-			return pgx.BeginTxFunc(ctx, p.pool, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(tx pgx.Tx) error { return f(ctx, tx) })
+			return pgx.BeginTxFunc(ctx, p.pool, p.unhurried(), func(tx pgx.Tx) error { return f(ctx, tx) })
 		})
 		if err != nil {
 			return fmt.Errorf("postgres: schema %q: %w", p.options.Schema, err)
 		}
 	}
 	return nil
+}
+
+// unhurried returns the options of a transaction that may build an index. The timeouts of the role do
+// not end the transaction.
+func (s *session) unhurried() pgx.TxOptions {
+	return pgx.TxOptions{BeginQuery: fmt.Sprintf("BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL statement_timeout = 0; "+
+		"SET LOCAL idle_in_transaction_session_timeout = %d", s.options.Timeout.Milliseconds())}
 }
 
 // migrate brings the tables to this package's version. The lock keeps other processes
@@ -187,9 +194,6 @@ func behindOf(all *[]sequence) func(scanner) error {
 	}
 }
 
-// unlimitedSQL is for statements that read all rows.
-const unlimitedSQL = `SELECT set_config('statement_timeout', '0', true)`
-
 // checkSequences moves sequences that are behind their rows, or returns an error. Generations would
 // start again below the generations that handlers know, and dead letters would collide.
 func (p preparer) checkSequences(ctx context.Context, tx pgx.Tx) error {
@@ -200,7 +204,7 @@ func (p preparer) checkSequences(ctx context.Context, tx pgx.Tx) error {
 		return err
 	}
 	var behind []sequence
-	if err := q.run(ctx, query(nil, unlimitedSQL), query(behindOf(&behind), behindSQL)); err != nil {
+	if err := q.run(ctx, query(behindOf(&behind), behindSQL)); err != nil {
 		return err
 	}
 	if !allowed && len(behind) == 0 {
