@@ -12,8 +12,8 @@ import (
 // A push never waits for the worker, and costs the worker more than the caller. Callers at full
 // speed would outrun it. Callers help, as goroutines that allocate assist Go's garbage
 // collector: when the worker is late or a stripe is full, a caller takes mu and drains a batch
-// of its stripe, whose memory is in the cache of the caller's processor. A caller never waits
-// for users' code, because users' code runs without mu.
+// of its stripe: the memory of the batch is in the cache of the caller's processor. A caller
+// never waits for users' code, because users' code runs without mu.
 //
 //	P1. A stripe holds no more than maxBacklog timeouts, plus a batch or the pushes between two
 //	    looks of each processor's callers: a caller that finds more waits for mu. This bounds
@@ -43,7 +43,7 @@ const (
 	maxBacklog  = 1 << 15 // timeouts in a stripe
 	assistLen   = 1024    // most timeouts that a caller drains together
 
-	// While the worker is late, its callers together push assistEvery timeouts per interval.
+	// While the worker is late, the callers together push assistEvery timeouts per interval.
 	// The interval is the square of the lateness over restUnit: ten million a second at a
 	// lateness of 2 ms, 100,000 at 20 ms. At 56 ms and more, each caller pushes at most 12,800
 	// a second. A caller that is early by less than minRest does not rest.
@@ -51,22 +51,22 @@ const (
 	minRest  = 50 * time.Microsecond
 	maxRest  = 10 * time.Millisecond
 
-	// sleeperTraffic is the number of timeouts, beyond those that are no traffic, that
+	// sleeperTraffic is the number of timeouts, beyond the few that are no traffic, that
 	// callers drain for a sleeping worker.
 	sleeperTraffic = 16
 )
 
-// Core is one worker of a timer with its intake and wheel. The users' side is [Handle]. A
-// core refers to handles only through pending timeouts, so the collector finds a timer
-// that is no longer used although its workers are alive.
+// Core is one worker of a timer, with an intake and a wheel. The users' side is [Handle]. A
+// core refers to handles only through pending timeouts, so the collector finds an abandoned
+// timer although the workers are alive.
 //
 // Each field has an owner. The owner's type states the rules of the field. The methods of Core
 // connect the owners: a caller that has pushed a timeout makes sure that the worker drains it
 // in time, and helps a worker that is late.
 type Core struct {
 	env      env    // the whole timer's. Immutable after New.
-	intake   intake // the callers'; see its ground rules.
-	worker   worker // its goroutine.
+	intake   intake // for callers; see the ground rules there.
+	worker   worker // the goroutine.
 	mu       sync.Mutex
 	schedule schedule // Guarded by mu.
 	firing   firing   // the running tasks; see there.
@@ -100,7 +100,7 @@ func (c *Core) addTo(s *hwt.Stats) {
 	s.Wakeups += c.worker.wakeups.Load()
 	s.DeferredTicks += c.schedule.deferredTicks.Load()
 	s.Resets += c.intake.resets()
-	if now := c.env.clock.Now(); !c.env.clock.Apart() { // else it is no time of this timer
+	if now := c.env.clock.Now(); !c.env.clock.Apart() { // else the clock is another timer's
 		c.firing.timing.addTo(s, now)
 		lag := int64(0)
 		if c.intake.phase.Load() != stopped {
@@ -116,7 +116,8 @@ func (c *Core) addTo(s *hwt.Stats) {
 }
 
 // ensureDrained makes sure that a timeout which was pushed to s is drained by the given
-// deadline (P3). It does nothing if the worker will look at the intake in time anyway.
+// deadline (P3). ensureDrained does nothing if the worker will look at the intake in time
+// anyway.
 func (c *Core) ensureDrained(s *stripe, deadline int64) {
 	if c.intake.phase.Load() != ticking {
 		c.wakeOrDrain(s, deadline)
@@ -143,7 +144,7 @@ func (c *Core) assistAt(s *stripe, n int64, isNew bool) {
 func (c *Core) assistOrRest(s *stripe, isNew bool) {
 	switch {
 	case c.intake.phase.Load() == asleep:
-		c.wakeWorker() // it sleeps because there was little traffic
+		c.wakeWorker() // the worker sleeps because there was little traffic
 	case s.backlog() > maxBacklog/2:
 		if !c.mu.TryLock() {
 			if s.backlog() <= maxBacklog {
@@ -177,9 +178,9 @@ func (c *Core) rest() {
 	}
 }
 
-// drainForSleeper drains s on behalf of the sleeping worker and advances its alarm if
-// necessary. It wakes the worker if that does not suffice, or if there is traffic: the
-// worker then looks at every tick, and callers need not drain for it.
+// drainForSleeper drains s on behalf of the sleeping worker and advances the alarm if
+// necessary. drainForSleeper wakes the worker if that does not suffice, or if there is
+// traffic: the worker then looks at every tick, and callers need not drain.
 func (c *Core) drainForSleeper(s *stripe) {
 	if !c.mu.TryLock() {
 		c.wakeWorker()
@@ -197,7 +198,7 @@ func (c *Core) drainForSleeper(s *stripe) {
 }
 
 // catchUp moves the wheel of a worker that sleeps or has not begun to the tick before the
-// present one. It returns false if Stop took the wheel. Guarded by mu.
+// present one. catchUp returns false if Stop has taken the wheel. Guarded by mu.
 func (c *Core) catchUp() bool {
 	if c.schedule.wheel == nil {
 		return false
@@ -215,8 +216,8 @@ func (c *Core) assist(s *stripe) {
 	}
 }
 
-// wakeWorker starts the worker, or wakes it. The slow path of a push, taken when
-// phase is not ticking.
+// wakeWorker starts or wakes the worker. The slow path of a push, taken when phase is not
+// ticking.
 func (c *Core) wakeWorker() {
 	switch {
 	case c.env.clock.Apart(): // (P5)
@@ -242,7 +243,7 @@ func (c *Core) noteWoken() {
 	c.intake.alarm.assist(now + c.env.onTime)
 }
 
-// keepWorker starts the worker and keeps it from retiring.
+// keepWorker starts the worker and keeps the worker from retiring.
 func (c *Core) keepWorker() {
 	c.mu.Lock()
 	c.worker.keep()

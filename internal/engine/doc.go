@@ -1,6 +1,7 @@
-// Package engine is the common part of the wheel engines: the states of a timeout, its
-// way from the caller to the worker and back, the worker goroutine, stopping, and leak
-// detection. The engines differ only in where timeouts wait for their tick: each brings a
+// Package engine is the common part of the wheel engines: the states of a timeout, the way
+// from the caller to the worker and back, the worker goroutine, stopping, and leak
+// detection. The engines differ only in the place where timeouts wait for a tick: each
+// brings a
 // [Wheel], built on the buckets of package store.
 //
 // # How a timeout travels
@@ -9,19 +10,20 @@
 //	                      ▲  stripes          │
 //	Cancel, Reset, Arm ───┘                   └─ removed if cancelled
 //
-// A timer has one worker or several. Each is a [Core] with its own intake, wheel and
-// goroutine. The [Handle] spreads the timeouts over them. The rest holds for each worker.
+// A timer has one worker or several. Each is a [Core] with an intake, a wheel, and a
+// goroutine. The [Handle] spreads the timeouts over the workers. The rest holds for each
+// worker.
 //
 // A caller usually writes only the timeout's state word and one stripe of the intake. If the
 // worker is late or the stripe is full, the caller takes mu and drains a batch. Everything
-// right of the intake belongs to the holder of mu. The worker holds it while it works on the
+// right of the intake belongs to the holder of mu. The worker holds mu during work on the
 // wheel, and releases mu to sleep and to run users' code. Stop can take mu, and with it the
 // wheel, at any time.
 //
 // # The owners
 //
 // Each field of a Core belongs to an owner, and each owner to one file. Only that file writes
-// the owner's fields; a test checks this rule. An owner uses only the owners above it in this
+// the owner's fields; a test checks this rule. An owner uses only owners above it in the
 // list.
 //
 //	env        the configuration and the clock, the same for all workers
@@ -33,7 +35,7 @@
 //
 // # The files
 //
-// A file uses those before it. A test lists the few exceptions.
+// A file uses only earlier files. A test lists the few exceptions.
 //
 //	wheel.go, options.go     the interface of the engines, and their settings
 //	env.go, goroutine.go

@@ -11,6 +11,12 @@ import (
 
 // Ground rules
 //
+// A connection that sets a timeout for each message and then cancels it would allocate each
+// time, and pass each timeout through the intake and the wheel. An event instead stays in the
+// user's object: arming it again is one compare-and-swap as long as a queue or the wheel still
+// holds it from the life before. The price is that an ended word may become pending again. The
+// rules of a timeout assume that it ends once, so an event needs the rules below.
+//
 // An event is a timeout that its user's object holds, and that has many lives. Arm begins a
 // life. A life ends by expiry, Cancel, or Stop. An Arm of a pending event is a Reset.
 //
@@ -41,7 +47,7 @@ import (
 // eventOf returns the timeout in e.
 func eventOf(e *hwt.Event) *Timeout { return (*Timeout)(unsafe.Pointer(e)) }
 
-// The two types must have the same size. Their fields are checked by a test.
+// The two types must have the same size. A test checks the fields.
 var _ [unsafe.Sizeof(hwt.Event{})]byte = [unsafe.Sizeof(Timeout{})]byte{}
 
 // InitEvent implements the method of hwt.EventTimer for the timer of h.
@@ -104,7 +110,7 @@ func (m *home) Cancel(e *hwt.Event) bool {
 // Timeout implements embedded.Host.
 func (*home) Timeout(e *hwt.Event) hwt.Timeout { return eventOf(e) }
 
-// move changes the deadline of a pending event. It returns false if it has ended.
+// move changes the deadline of a pending event. move returns false if the event has ended.
 func (m *home) move(t *Timeout, deadline int64) bool {
 	for {
 		w := t.state.load()
@@ -122,7 +128,7 @@ func (m *home) move(t *Timeout, deadline int64) bool {
 	}
 }
 
-// begin begins a life. It returns false if the event is pending.
+// begin begins a life. begin returns false if the event is pending.
 func (m *home) begin(t *Timeout, deadline int64) (bool, error) {
 	if m.env.limit.Max() > 0 {
 		if err := m.group.reserve(1); err != nil {
@@ -148,9 +154,9 @@ func (m *home) unbegin(t *Timeout) {
 	m.env.limit.Give(1)
 }
 
-// change replaces the word w by next, and pushes the event if only next is queued (E2). It
-// has the worker look at a queued event by the time given. It returns false if the word is
-// no longer w.
+// change replaces the word w by next, and pushes the event if only next is queued (E2). The
+// worker then looks at a queued event by the time given. change returns false if the word
+// is no longer w.
 func (m *home) change(t *Timeout, w, next enginekit.Word, by int64) bool {
 	c := m.core
 	s := c.intake.of(t)
@@ -175,7 +181,7 @@ func (m *home) change(t *Timeout, w, next enginekit.Word, by int64) bool {
 	return true
 }
 
-// adopt makes t an orphan, since its push to s has failed (E3).
+// adopt makes t an orphan, since the push of t to s has failed (E3).
 func (m *home) adopt(s *stripe, t *Timeout) {
 	c := m.core
 	c.mu.Lock()
@@ -185,7 +191,7 @@ func (m *home) adopt(s *stripe, t *Timeout) {
 }
 
 // armLate returns nil if Stop ends the life that an Arm has begun or moved, or if the life
-// has ended. Otherwise it ends the life, and returns hwt.ErrStopped (E4).
+// has ended. Otherwise armLate ends the life, and returns hwt.ErrStopped (E4).
 func (m *home) armLate(t *Timeout) error {
 	c := m.core
 	c.mu.Lock()

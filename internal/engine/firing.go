@@ -33,9 +33,9 @@ type firing struct {
 	notices     []*Timeout    // cancelled, with tasks to notify
 	due         []*store.Node // timeouts that expire now
 	now         int64         // the time by which deadlines expire. Worker only.
-	running     bool          // the worker is running notices and due. Written by the worker, so it may read it without mu.
+	running     bool          // the worker is running notices and due. Written by the worker, which may read the field without mu.
 	goesOn      bool          // a timeout of due was reset and did not expire, or is an event. Worker only.
-	noticeIndex atomic.Int64  // the number of notices that have begun. Atomic: written by the worker, read by its watchdog.
+	noticeIndex atomic.Int64  // the number of notices that have begun. Atomic: written by the worker, read by the watchdog.
 	dueIndex    atomic.Int64  // the number of due timeouts that have begun. Atomic: as noticeIndex.
 	expired     atomic.Int64  // timeouts that have expired. Atomic: written by the worker, read by all.
 	noticed     atomic.Int64  // notices that were given, or are about to be. Atomic: written by the worker and notifyLate, read by Shutdown.
@@ -51,8 +51,8 @@ func (f *firing) init(env *env, mu *sync.Mutex, errands *errands, slowTask time.
 	f.watchdog = watchdog{mu: mu, firing: f, errands: errands, threshold: int64(slowTask)}
 }
 
-// begin prepares the run of notices and of due. No deadline in due is after now. It returns
-// false if both are empty. Guarded by mu.
+// begin prepares the run of notices and of due. No deadline in due is after now. begin
+// returns false if both are empty. Guarded by mu.
 func (f *firing) begin(notices []*Timeout, due []*store.Node, now int64) bool {
 	f.notices, f.due = notices, due
 	if len(notices)+len(due) == 0 {
@@ -65,8 +65,8 @@ func (f *firing) begin(notices []*Timeout, due []*store.Node, now int64) bool {
 	return true
 }
 
-// run runs the users' code of this tick. A task that ends the goroutine does not run
-// again: the next worker calls run and continues behind it.
+// run runs the users' code of this tick. A task that ends the goroutine does not run again:
+// the next worker calls run and continues behind that task.
 func (f *firing) run() {
 	for i := int(f.noticeIndex.Load()); i < len(f.notices); i++ {
 		f.beginTask()
@@ -89,10 +89,10 @@ func (f *firing) notify(t *Timeout) {
 	f.env.runner.Cancelled(t, t.task)
 }
 
-// fire expires t and runs its task, unless Cancel, Reset or Stop came first.
+// fire expires t and runs the task, unless Cancel, Reset or Stop came first.
 func (f *firing) fire(t *Timeout) {
 	w, ok := t.state.expire(f.now)
-	f.goesOn = f.goesOn || t.isEvent() || !w.HasEnded() && !ok // (E5); reset since it was collected
+	f.goesOn = f.goesOn || t.isEvent() || !w.HasEnded() && !ok // (E5); reset since the collection
 	if ok {
 		f.expired.Add(1)
 		f.timing.noteLate(w.Deadline())
@@ -108,14 +108,14 @@ func (f *firing) prefetchTask(i int) {
 	}
 }
 
-// dataOf returns the second word of an interface value: where its data is.
+// dataOf returns the second word of an interface value: the address of the data.
 func dataOf(task hwt.TimerTask) unsafe.Pointer {
 	return (*[2]unsafe.Pointer)(unsafe.Pointer(&task))[1]
 }
 
-// progress returns where the worker is. The zero value is before its start.
+// progress returns where the worker is. The zero value is before the start.
 func (f *firing) progress() progress {
-	due := f.dueIndex.Load() // first: once it moves, noticeIndex is at the end
+	due := f.dueIndex.Load() // first: once dueIndex moves, noticeIndex is at the end
 	return progress{f.noticeIndex.Load(), due}
 }
 
@@ -127,8 +127,8 @@ func (f *firing) at(p progress) *Timeout {
 	return f.notices[p.notices-1]
 }
 
-// end ends the run. It returns the timeouts of due if one of them may be pending, or is an
-// event. Guarded by mu.
+// end ends the run. end returns the timeouts of due if any may be pending, or is an event.
+// Guarded by mu.
 func (f *firing) end() (goOn []*store.Node) {
 	f.running = false
 	f.watchdog.end()
@@ -151,7 +151,7 @@ func (f *firing) dropDue() {
 	}
 }
 
-// countNotice counts a notice before its task is called.
+// countNotice counts a notice before the call of the task.
 func (f *firing) countNotice() { f.noticed.Add(1) }
 
 func emptied[T any](list []*T) []*T {
@@ -166,11 +166,11 @@ const (
 	// maxTimed is the greatest number of tasks that share a reading of the clock.
 	maxTimed = 64
 
-	// timedFor is the time for which tasks may share a reading. If they take longer,
-	// the next one is timed alone.
+	// timedFor is the time for which tasks may share a reading. After longer tasks, the
+	// next task is timed alone.
 	timedFor = 100 * time.Microsecond
 
-	// A greatest value is kept for each of the latest intervals, so that it falls
+	// A greatest value is kept for each of the latest intervals, so that the maximum falls
 	// again after a minute.
 	interval  = int64(6 * time.Second)
 	intervals = 10
@@ -182,7 +182,7 @@ const (
 type timing struct {
 	// Worker only.
 	size    int                       // tasks in the batch
-	begun   int                       // how many of them have begun
+	begun   int                       // the number of tasks that have begun
 	next    int                       // tasks in the next batch
 	late    [histogram.Buckets]uint32 // lateness not yet published
 	touched uint64                    // a bit for each bucket in which there is some
@@ -194,7 +194,7 @@ type timing struct {
 	total  atomic.Int64 // of all lateness
 	busy   atomic.Int64 // time in tasks
 
-	slowest [intervals]atomic.Pointer[slowest] // Atomic: written by the worker and its watchdog.
+	slowest [intervals]atomic.Pointer[slowest] // Atomic: written by the worker and the watchdog.
 }
 
 // slowest is the slowest task of an interval.
@@ -225,8 +225,8 @@ func (f *firing) endTiming() {
 	f.timing.size = 0
 }
 
-// endBatch publishes the lateness of the current batch. It does nothing if no batch is
-// open.
+// endBatch publishes the lateness of the current batch. endBatch does nothing if no batch
+// is open.
 func (f *firing) endBatch(now int64) {
 	m := &f.timing
 	if m.begun == 0 {
@@ -264,8 +264,9 @@ func (m *timing) publish() {
 	m.sum = 0
 }
 
-// noteSlow records a task and its duration, if it is the longest of its interval. now is
-// negative in a synctest bubble, in which Stop of a timer outside may start a worker.
+// noteSlow records a task and its duration, if the duration is the longest of the interval.
+// now is negative in a synctest bubble, in which Stop of a timer outside may start a
+// worker.
 func (m *timing) noteSlow(now, took int64, tt hwt.TimerTask) {
 	slot := &m.slowest[uint64(now/interval)%intervals]
 	if s := slot.Load(); s == nil || s.interval != now/interval || s.took < took {
@@ -325,7 +326,7 @@ type watchdog struct {
 	errand    *errand      // calls look; nil before the first run
 	round     int64        // how often firing began
 	spot      watchSpot    // where the worker was at the latest look
-	since     int64        // when it was first seen there
+	since     int64        // when the worker was first seen there
 	dueAt     int64        // when the next look is due
 	starved   int64        // total lateness of the looks since then
 	found     watchSpot    // the latest at which a slow task was found
@@ -333,7 +334,7 @@ type watchdog struct {
 	loggedAt  int64
 }
 
-// watchSpot is a place in the worker's course. The zero value is before its start.
+// watchSpot is a place in the worker's course. The zero value is before the start.
 type watchSpot struct {
 	round int64
 	progress
@@ -389,8 +390,8 @@ func (w *watchdog) look() {
 	}
 }
 
-// firstLook returns the position of the worker if its task may be slow and is not known
-// to be. Otherwise it returns the zero spot.
+// firstLook returns the position of the worker if the task may be slow and is not known to
+// be slow. Otherwise firstLook returns the zero spot.
 func (w *watchdog) firstLook() (suspect watchSpot) {
 	f := w.firing
 	w.mu.Lock()

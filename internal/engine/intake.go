@@ -48,11 +48,11 @@ const (
 // two fields.
 type stripe struct {
 	added     mpsc.Queue[Timeout] // new timeouts
-	changed   mpsc.Queue[Timeout] // timeouts cancelled, or reset to earlier, after they left added; events
+	changed   mpsc.Queue[Timeout] // timeouts cancelled, or reset to earlier, after leaving added; events
 	_         [16]byte            // so that the counts are on one cache line, on 64-bit machines
 	accepted  atomic.Int64        // pushes to added. Atomic: written by NewTimeout, read by all.
-	removed   atomic.Int64        // pushes to changed by Cancel, and those that failed. Atomic: written by Cancel, read by all.
-	reset     atomic.Int64        // pushes to changed by Reset and of events, less those of Cancel that failed. Atomic: written by Reset, Arm, and Cancel, read by callers.
+	removed   atomic.Int64        // pushes to changed by Cancel, failed pushes included. Atomic: written by Cancel, read by all.
+	reset     atomic.Int64        // pushes to changed by Reset and of events, less the failed pushes of Cancel. Atomic: written by Reset, Arm, and Cancel, read by callers.
 	cancelled atomic.Int64        // timeouts cancelled while in a queue, and cancelled events. Atomic: written by Cancel, read by all.
 	armed     atomic.Int64        // lives of events (E6). Atomic: written by Arm, read by all.
 	resets    atomic.Int64        // estimate of all resets, see countReset. Atomic: written by Reset, read by Stats.
@@ -63,14 +63,15 @@ type stripe struct {
 	_       [cacheline.Padding]byte
 }
 
-// countNew counts a push to added before it happens (S2). It returns the number of the push.
+// countNew counts a push to added before the push (S2). countNew returns the number of the
+// push.
 func (s *stripe) countNew() (n int64) { return s.accepted.Add(1) }
 
 // uncountNew takes a count back, because the push failed.
 func (s *stripe) uncountNew() { s.accepted.Add(-1) }
 
-// pushBatch pushes n new timeouts. It returns the number of the last push, and false if the
-// queue is closed.
+// pushBatch pushes n new timeouts. pushBatch returns the number of the last push, and false
+// if the queue is closed.
 func (s *stripe) pushBatch(timeouts iter.Seq[*Timeout], n int64) (last int64, ok bool) {
 	ok = s.added.PushAll(func(yield func(*Timeout) bool) {
 		timeouts(yield)
@@ -82,20 +83,20 @@ func (s *stripe) pushBatch(timeouts iter.Seq[*Timeout], n int64) (last int64, ok
 	return last, ok
 }
 
-// countCancelled counts a timeout that Cancel ended (S2), and its push to changed. It returns
-// the number of the push.
+// countCancelled counts a timeout that Cancel ended (S2), and its push to changed.
+// countCancelled returns the number of the push.
 func (s *stripe) countCancelled() (n int64) { return s.removed.Add(1) }
 
 // countCancelledInQueue counts a timeout or event that Cancel ended, without a push.
 func (s *stripe) countCancelledInQueue() { s.cancelled.Add(1) }
 
-// countChange counts a push to changed by Reset, or of an event, before the push happens. It
-// returns the number of the push.
+// countChange counts a push to changed by Reset, or of an event, before the push happens.
+// countChange returns the number of the push.
 func (s *stripe) countChange() (n int64) { return s.reset.Add(1) }
 
 // uncountChange takes the count of a push to changed back, because the push failed, or because
-// the word of an event did not change. A Cancel that fails to push calls it, too: Stats shows
-// removed, so removed must only grow.
+// the word of an event did not change. A Cancel that fails to push calls uncountChange, too:
+// Stats shows removed, so removed must only grow.
 func (s *stripe) uncountChange() { s.reset.Add(-1) }
 
 // countLife counts a life of an event (E6), or takes the count back if n is -1.
@@ -114,16 +115,16 @@ func (s *stripe) countDrained(n int) { s.drained.Store(s.drained.Load() + int64(
 // backlog returns about how many timeouts are in the two queues.
 func (s *stripe) backlog() int64 { return s.pushed() - s.drained.Load() }
 
-// pushed returns how many timeouts were pushed to the two queues. It reads reset first: a
-// Cancel that fails to push adds to removed and then takes from reset, and the sum must not be
-// too low between the two steps (E3).
+// pushed returns the number of pushes to the two queues. It reads reset first: a Cancel that
+// fails to push adds to removed and then takes from reset, and the sum must not be too low
+// between the two steps (E3).
 func (s *stripe) pushed() int64 { return s.reset.Load() + s.accepted.Load() + s.removed.Load() }
 
 // intake is the part of a worker that callers reach without a lock: the queues, and the words
 // by which callers and the worker reach each other. The words are on cache lines that only
-// the worker, and callers that wake it or may rest, write.
+// the worker, and callers that wake the worker or may rest, write.
 type intake struct {
-	stripes []stripe // Immutable after New; a power of two of them.
+	stripes []stripe // Immutable after New; the number is a power of two.
 	shift   uint     // Immutable after New. For cacheline.StripeOf.
 
 	_        [cacheline.Padding]byte
@@ -134,12 +135,12 @@ type intake struct {
 	_        [cacheline.Padding]byte
 }
 
-// alarm is the plan of the worker's next wake-up. The three times are atomic. They are written
-// under Core.mu, and assistFrom also by wakeWorker. All are read by callers.
+// alarm is the plan of the worker's next wake-up. The three times are atomic. All three are
+// written under Core.mu, and assistFrom also by wakeWorker; callers read all.
 type alarm struct {
 	covers     atomic.Int64 // the earliest deadline that the worker's runtime timer does not cover: a caller with an earlier one must act (P3)
 	at         atomic.Int64 // when the worker means to look next; never if only a caller wakes it
-	assistFrom atomic.Int64 // from when callers assist; it tells also when the worker that a caller has woken is late
+	assistFrom atomic.Int64 // from when callers assist; also the time from which a woken worker is late
 }
 
 // set plans a wake-up at the time at. The wake-up covers deadlines from covers on. Callers
@@ -221,8 +222,8 @@ func (in *intake) backlog() (n int64) {
 // resetSample is the number of resets that a counted one stands for.
 const resetSample = 64
 
-// countReset counts a reset of t, for resetSample of them, if it is one of a sample: one
-// that is as good as random, since deadlines differ in their nanoseconds.
+// countReset counts a reset of t, for resetSample resets, if the reset is in a sample. The
+// sample is as good as random, since deadlines differ in their nanoseconds.
 func (in *intake) countReset(t *Timeout, deadline int64) {
 	if cacheline.Share(uint64(deadline)+numberOf(t), resetSample) == 0 {
 		in.of(t).resets.Add(resetSample)
@@ -258,7 +259,7 @@ type phase int32
 
 const (
 	unstarted phase = iota // there is no worker
-	ticking                // the worker will look at the intake at its next tick
+	ticking                // the worker will look at the intake at the next tick
 	asleep                 // the worker may sleep for long: a caller that pushes looks at the alarm (core.go)
 	stopped                // the worker has ended or is ending
 )
@@ -272,7 +273,7 @@ func (p *phaseWord) CompareAndSwap(was, now phase) bool {
 	return p.word.CompareAndSwap(int32(was), int32(now))
 }
 
-// change moves phase from was to now (W1). It returns false if phase is not was.
+// change moves phase from was to now (W1). change returns false if phase is not was.
 func (in *intake) change(was, now phase) bool { return in.phase.CompareAndSwap(was, now) }
 
 // stop moves phase to stopped, for good (W1).
@@ -283,7 +284,7 @@ func (in *intake) stop() { in.phase.Store(stopped) }
 func (in *intake) noteEmptied(now int64) { in.emptied.Store(now) }
 
 // turn returns the time at which a caller that outruns the worker may push next, at most
-// longest from now. The turn after it comes after interval (P4).
+// longest from now. The next turn comes after interval (P4).
 func (in *intake) turn(now, interval, longest int64) (at int64) {
 	was := in.nextPush.Load()
 	at = min(max(was, now), now+longest)

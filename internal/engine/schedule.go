@@ -14,9 +14,9 @@ import (
 
 // Ground rules
 //
-// A tick batches work under load. A timeout that shares its tick with few others
-// need not wait for the end of the tick. The worker sleeps until the deadline and takes the
-// timeout out of its bucket. The wheel stays at its tick.
+// A tick batches work under load. A timeout that shares its tick with few others need not
+// wait for the end of the tick. The worker sleeps until the deadline and takes the timeout
+// out of the bucket. The wheel stays at its tick.
 //
 //	X1. The worker takes timeouts early only from the tick after the current one, and
 //	    only timeouts that are due by the clock. All that are due by the clock are
@@ -26,8 +26,8 @@ import (
 //	    that schedules itself without delay would occupy a processor.
 
 const (
-	// The timeouts of a tick are few if there is one per fewEvery or less, or minFew. The
-	// worker reads the words of all of them when it falls asleep.
+	// The timeouts of a tick are few if the tick has one per fewEvery or less, or minFew.
+	// The worker reads the words of all of them before sleeping.
 	fewEvery = time.Millisecond
 	minFew   = 8
 	maxFew   = 128
@@ -36,14 +36,14 @@ const (
 	earlyBurst = 100
 )
 
-// TransferCap is the greatest number of new timeouts that the worker transfers to the
-// wheel in one tick, as in Netty. The rest waits for the next tick. Timeouts that were
-// cancelled before their transfer do not count.
+// TransferCap is the greatest number of new timeouts that the worker transfers to the wheel
+// in one tick, as in Netty. The rest waits for the next tick. Timeouts that were cancelled
+// before the transfer do not count.
 const TransferCap = 100_000
 
 const (
-	// popAtLeast is the number of timeouts of each kind that a drain takes from the
-	// intake even after its time: the worker must advance with both.
+	// popAtLeast is the number of timeouts of each kind that a drain takes from the intake
+	// even after its time is over: the worker must advance with both.
 	popAtLeast = 4096
 
 	// maxHold bounds the time for which a round keeps mu, because callers may wait for mu.
@@ -53,9 +53,9 @@ const (
 	minTraffic = 16
 
 	// maxDrainPause is the longest time beyond a tick for which the worker leaves the
-	// intake alone. A drain takes a tick, and some milliseconds for popAtLeast. If it
-	// seems longer, the process was stopped or the machine slept, and newer timeouts
-	// must not wait for as long again.
+	// intake alone. A drain takes a tick, and some milliseconds for popAtLeast. If a drain
+	// seems longer, the process was stopped or the machine slept, and newer timeouts must
+	// not wait for as long again.
 	maxDrainPause = 10 * time.Millisecond
 )
 
@@ -64,7 +64,7 @@ const (
 type schedule struct {
 	env      *env           // Immutable after New.
 	intake   *intake        // its queues are drained here. Immutable after New.
-	wheel    Wheel          // nil once Stop took it
+	wheel    Wheel          // nil once Stop has taken the wheel
 	tick     int64          // the last processed
 	earliest int64          // the first tick to which timeouts may be added: tick, or the next once tick has expired
 	draining draining       // see there
@@ -72,7 +72,7 @@ type schedule struct {
 	early    early          // see there
 	batch    [batchLen]move // scratch space for drainQueue; a field because a local would escape through Wheel
 
-	orphans []*Timeout // that Stop took out of the intake, and events that it would find nowhere (E3)
+	orphans []*Timeout // that Stop has taken out of the intake, and events that Stop would find nowhere (E3)
 	notices notices    // see there
 
 	// Atomic: written by the holder of mu, read by Stats.
@@ -85,7 +85,7 @@ type schedule struct {
 // Core.mu, except for closed.
 type notices struct {
 	next   []*Timeout
-	closed atomic.Bool // the worker takes no more of them. Atomic: written under mu, read by checkDone.
+	closed atomic.Bool // the worker takes no more notices. Atomic: written under mu, read by checkDone.
 }
 
 // add leaves the notice of a cancelled timeout to the worker.
@@ -102,20 +102,20 @@ func (n *notices) close(closed bool) { n.closed.Store(closed) }
 
 // draining is the worker's memory from one drain to the next. Guarded by Core.mu.
 type draining struct {
-	turn     int   // how many drains there were, so that each stripe comes first in its turn
+	turn     int   // the number of drains, so that each stripe comes first in turn
 	complete bool  // the latest one ended with an empty intake
 	resumeAt int64 // while the worker is behind, the intake is left alone until then
 	stale    bool  // since then the worker slept, or ran users' code
 	arrivals int64 // timeouts taken out of the intake, and lives of events, since the worker fell asleep, until it fired
-	sleptAt  int64 // the time at which it fell asleep; -1 before the first time
-	fired    bool  // it has run users' code since
+	sleptAt  int64 // the time at which the worker fell asleep; -1 before the first time
+	fired    bool  // the worker has run users' code since
 }
 
-// move is a timeout that has left a queue, and the tick at which it goes to the
-// wheel. It leaves its present place in the wheel first, if it has one.
+// move is a timeout that has left a queue, and the tick at which it goes to the wheel. The
+// timeout first leaves its present place in the wheel, if there is one.
 type move struct {
 	timeout *Timeout
-	tick    int64 // nowhere if it has ended
+	tick    int64 // nowhere if the timeout has ended
 }
 
 // nowhere is the tick of a timeout that is not added again.
@@ -134,8 +134,8 @@ func (s *schedule) init(env *env, intake *intake, wheel Wheel) {
 // tickOf returns the first tick that has come no earlier than deadline.
 func (s *schedule) tickOf(deadline int64) int64 { return (deadline-1)/s.env.tickDur + 1 }
 
-// timeOf returns the time at which tick has come; never if the clock does not
-// reach it.
+// timeOf returns the time at which tick has come; never if the clock does not reach the
+// tick.
 func (s *schedule) timeOf(tick int64) int64 {
 	if tick > (forever-1)/s.env.tickDur {
 		return never
@@ -158,7 +158,7 @@ func (s *schedule) moveOf(t *Timeout, w enginekit.Word) move {
 	return move{t, max(tick, s.earliest)}
 }
 
-// storeBatch makes the moves. It returns how many of them go to the wheel.
+// storeBatch makes the moves, and returns the number of timeouts that go to the wheel.
 func (s *schedule) storeBatch(batch []move) (waiting int) {
 	s.prefetch(batch)
 	for _, m := range batch {
@@ -171,9 +171,9 @@ func (s *schedule) storeBatch(batch []move) (waiting int) {
 	return waiting
 }
 
-// prefetch asks for the memory that the moves need: the chunks that are left, then the
-// first ones of their buckets, from which the holes are filled, the timeouts that fill
-// them, and the first chunks of the buckets that are added to.
+// prefetch asks for the memory that the moves need: the chunks that timeouts leave, then
+// the first chunks of their buckets, which fill the holes, the timeouts that fill the
+// holes, and the first chunks of the target buckets.
 func (s *schedule) prefetch(batch []move) {
 	held := s.wheel.Held()
 	for _, m := range batch {
@@ -262,8 +262,8 @@ func (s *schedule) collectEarly(now int64, due []*store.Node) []*store.Node {
 }
 
 // nextLook returns the time at which the worker must look at the wheel next, and the first
-// deadline for which that is soon enough: the end of the next occupied tick, which covers all
-// deadlines of the tick, or the earliest deadline of the tick if it holds few timeouts.
+// deadline that the look covers: the end of the next occupied tick, which covers all
+// deadlines of the tick, or the earliest deadline of a tick with few timeouts.
 func (s *schedule) nextLook(now int64) (at, covers int64) {
 	tick := s.wheel.Next()
 	at = s.timeOf(tick)
@@ -302,12 +302,12 @@ func (s *schedule) putBack(due []*store.Node) {
 	}
 }
 
-// prefetchAhead is the distance in timeouts at which memory is prefetched, so that it
-// arrives in time. A timeout and its task were written when they were scheduled, long
-// ago, and waiting for their memory was a large part of the cost of an expiry.
+// prefetchAhead is the distance in timeouts at which memory is prefetched, so that the
+// memory arrives in time. A timeout and its task were written long ago, and the wait for
+// their memory was a large part of the cost of an expiry.
 const prefetchAhead = 8
 
-// prefetchTimeout loads the timeout at i of due: its cache line and the next, which may hold
+// prefetchTimeout loads the timeout at i of due: the cache line and the next, which may hold
 // the rest.
 func prefetchTimeout(due []*store.Node, i int) {
 	if i < len(due) {
@@ -330,11 +330,11 @@ func (s *schedule) remove(t *Timeout) {
 	}
 }
 
-// drainAtTick moves new and changed timeouts from the intake to the wheel, before
-// the current tick expires. While ticks remain to be made up, it uses at most half
-// of the worker's time: after a drain that took d, the intake is left alone until d
-// has passed. Without this limit, callers that push faster than the worker drains
-// could delay timeouts that are already due.
+// drainAtTick moves new and changed timeouts from the intake to the wheel, before the
+// current tick expires. While ticks remain to be made up, the drain uses at most half of
+// the worker's time: after a drain that took d, the intake is left alone until d has
+// passed. Without this limit, callers that push faster than the worker drains could delay
+// timeouts that are already due.
 func (s *schedule) drainAtTick(now int64) {
 	d := &s.draining
 	if !d.complete {
@@ -351,7 +351,7 @@ func (s *schedule) drainAtTick(now int64) {
 	d.resumeAt = end + min(end-now, s.env.tickDur+int64(maxDrainPause))
 }
 
-// noteEmptied records that the latest drain emptied the intake, if it did.
+// noteEmptied records a latest drain that emptied the intake.
 func (s *schedule) noteEmptied(now int64) {
 	if s.draining.complete {
 		s.intake.noteEmptied(now)
@@ -363,7 +363,7 @@ func (s *schedule) noteEmptied(now int64) {
 func (s *schedule) drain(until int64) {
 	d, stripes := &s.draining, s.intake.stripes
 	added := budget{room: TransferCap, until: until}
-	changed := added // a separate share, or new timeouts could starve it
+	changed := added // a separate share, or new timeouts could starve changed
 	for i := range stripes {
 		s.drainAdded(&stripes[(d.turn+i)&(len(stripes)-1)], &added)
 	}
@@ -398,8 +398,8 @@ func (s *schedule) assist(from *stripe, n int) {
 	s.drainAdded(from, &b)
 }
 
-// drainSome drains up to n timeouts of q, a queue of the stripe from. It returns the number
-// of timeouts that it took, without those that had ended in added.
+// drainSome drains up to n timeouts of q, a queue of the stripe from. drainSome returns the
+// number of drained timeouts, without timeouts that had ended in added.
 func (s *schedule) drainSome(from *stripe, q *mpsc.Queue[Timeout], n int) (popped int) {
 	b := budget{room: n, until: never}
 	if q == &from.added {
@@ -412,7 +412,7 @@ func (s *schedule) drainSome(from *stripe, q *mpsc.Queue[Timeout], n int) (poppe
 
 // budget bounds the timeouts that a drain takes from one kind of queue.
 type budget struct {
-	room   int   // timeouts that may still be moved; those that had ended do not count
+	room   int   // timeouts that may still be moved; ended timeouts do not count
 	until  int64 // when the time is over
 	popped int   // timeouts taken
 	spent  bool  // there is no room, or no time
@@ -426,8 +426,7 @@ func (b *budget) allows(clock *enginekit.Clock) bool {
 	return !b.spent
 }
 
-// drainAdded drains the new timeouts of a stripe. It begins with dropping those that have
-// ended.
+// drainAdded drains the new timeouts of a stripe. First, it drops ended timeouts.
 func (s *schedule) drainAdded(from *stripe, b *budget) {
 	if from.added.Empty() {
 		return
@@ -447,8 +446,8 @@ func (s *schedule) drainAdded(from *stripe, b *budget) {
 	s.drainQueue(from, &from.added, b)
 }
 
-// drainChanged drains the timeouts of a stripe that were cancelled, or reset to
-// earlier, after they were transferred, and its events.
+// drainChanged drains the timeouts of a stripe that were cancelled, or reset to earlier,
+// after the transfer, and the stripe's events.
 func (s *schedule) drainChanged(from *stripe, b *budget) {
 	if from.changed.Empty() {
 		return
@@ -467,8 +466,8 @@ func (s *schedule) countDrained(from *stripe, n int) {
 	}
 }
 
-// isDead reports whether a new timeout ended before its transfer, and its task
-// wants no notice of it.
+// isDead reports whether a new timeout ended before its transfer, and its task wants no
+// notice.
 func isDead(t *Timeout) bool {
 	return t.state.load().HasEnded() && !t.wantsNotice()
 }
@@ -521,8 +520,8 @@ func (s *schedule) noteSleep(now int64) {
 	d.arrivals, d.sleptAt, d.fired, d.stale = 0, now, false, true
 }
 
-// skipTo moves the wheel to tick, or to the tick before the next one with work if that is
-// earlier. A wheel places timeouts by their distance from its tick. From a tick long past,
+// skipTo moves the wheel to tick, or to the tick before the next tick with work if that is
+// earlier. A wheel places timeouts by the distance from its tick. From a tick long past,
 // Next could be a tick that is over, as if the worker were late.
 func (s *schedule) skipTo(tick int64) {
 	if tick > s.tick { // Next takes time
@@ -534,8 +533,8 @@ func (s *schedule) skipTo(tick int64) {
 	}
 }
 
-// advance processes a tick: the current one, or an earlier one if something was due then
-// and the worker is behind. It appends the due timeouts to due.
+// advance processes the current tick, or an earlier tick with due timeouts if the worker is
+// behind. It appends the due timeouts to due.
 func (s *schedule) advance(now int64, due []*store.Node) []*store.Node {
 	s.tick = min(now/s.env.tickDur, max(s.wheel.Next(), s.tick+1))
 	s.earliest = s.tick
@@ -546,8 +545,7 @@ func (s *schedule) advance(now int64, due []*store.Node) []*store.Node {
 	return s.collect(due)
 }
 
-// early finds the few timeouts of a tick, and bounds how often they are taken early.
-// Guarded by Core.mu.
+// early finds the few timeouts of a tick, and bounds early collections. Guarded by Core.mu.
 type early struct {
 	fullAt int64         // when there is credit for earlyBurst again (X2)
 	nodes  []*store.Node // scratch space for each
@@ -561,8 +559,8 @@ func (e *early) allowed(now int64) bool {
 // spend takes credit for one collection.
 func (e *early) spend(now int64) { e.fullAt = max(e.fullAt, now) + int64(earlyEvery) }
 
-// each calls see for the pending timeouts of a tick in w, if they are few. Otherwise it returns
-// false. Next must have returned tick.
+// each calls see for the pending timeouts of a tick in w, if the timeouts are few. Otherwise
+// each returns false. Next must have returned tick.
 func (e *early) each(w Wheel, tick, tickDur int64, see func(*store.Node, enginekit.Word)) (few bool) {
 	limit := min(max(tickDur/int64(fewEvery), minFew), maxFew)
 	e.nodes, few = w.Peek(tick, int(limit), e.nodes[:0])
@@ -601,7 +599,7 @@ func (s *schedule) takeIntake() {
 func (s *schedule) endAll(end func(*Timeout)) {
 	for _, t := range s.orphans {
 		if end(t); !t.node.IsAt(endedByStop) && t.state.load().IsCancelled() && t.wantsNotice() {
-			s.notices.add(t) // its Cancel left it to the worker
+			s.notices.add(t) // Cancel has left the notice to the worker
 		}
 	}
 	s.orphans = nil

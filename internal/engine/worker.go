@@ -47,7 +47,7 @@ type worker struct {
 	workerID  atomic.Int64            // the worker's goroutine number. Atomic: written by the worker, read by all.
 	quit      chan struct{}           // closed with phase stopped.
 	takenOver chan struct{}           // closed once Stop has ended all pending timeouts.
-	done      chan struct{}           // closed when the worker and its errands have ended.
+	done      chan struct{}           // closed when the worker and all errands have ended.
 	ending    sync.Once               // closes done.
 
 	// The parts that the worker drives. Immutable after New.
@@ -74,9 +74,9 @@ func (w *worker) init(env *env, intake *intake, mu *sync.Mutex, schedule *schedu
 
 // shift is the state of a goroutine that is or may become the worker.
 type shift struct {
-	id      int64 // of the goroutine; 0 if it was not identified yet
+	id      int64 // of the goroutine; 0 before its identification
 	working bool  // it is the worker (W4)
-	relief  bool  // it ends instead of sleeping
+	relief  bool  // the goroutine ends instead of sleeping
 }
 
 // work is a worker goroutine. If a task ends the goroutine by runtime.Goexit, a new goroutine
@@ -124,7 +124,7 @@ func (g *shift) identify(env *env) {
 	pprof.SetGoroutineLabels(env.labels)
 }
 
-// enter makes g known as the worker before it runs users' code.
+// enter makes g known as the worker before g runs users' code.
 func (g *shift) enter(w *worker) {
 	if g.id == 0 { // a relief may run none
 		g.identify(w.env)
@@ -132,10 +132,10 @@ func (g *shift) enter(w *worker) {
 	w.workerID.Store(g.id)
 }
 
-// run takes steps, fires and sleeps until the goroutine ends. It returns the reason.
+// run takes steps, fires and sleeps until the goroutine ends. run returns the reason.
 func (w *worker) run(g *shift) action {
 	for {
-		if g.working && w.firing.running { // a tick's tasks, or the rest after one ended its goroutine
+		if g.working && w.firing.running { // a tick's tasks, or the rest after a task ended its goroutine
 			g.enter(w)
 			w.fire()
 		}
@@ -213,7 +213,7 @@ func (w *worker) wakeUp(now int64) {
 	}
 }
 
-// round drains the rest of the intake after the last tick. If the intake is empty, it
+// round drains the rest of the intake after the last tick. If the intake is empty, round
 // decides how to sleep.
 func (w *worker) round(now int64, relief bool) action {
 	if w.schedule.hasWork() {
@@ -231,7 +231,7 @@ func (w *worker) round(now int64, relief bool) action {
 	return w.fallAsleep(now, relief)
 }
 
-// noteLook records how late the worker looks at the wheel, and when it will look again.
+// noteLook records the lateness of a look at the wheel, and the time of the next look.
 // Guarded by mu.
 func (w *worker) noteLook(now int64) {
 	w.lags.note(now, w.intake.alarm.lateness(now)) // 0 if a caller woke the worker earlier
@@ -254,9 +254,8 @@ func (w *worker) fire() {
 	}
 }
 
-// endFiring releases the lists. Timeouts that were reset since they were collected go
-// back to the wheel in the same step, so that Stop always finds them in due or in the
-// wheel.
+// endFiring releases the lists. Timeouts that were reset since the collection go back to
+// the wheel in the same step, so that Stop always finds them in due or in the wheel.
 func (w *worker) endFiring() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -270,8 +269,8 @@ func (w *worker) endFiring() {
 	}
 }
 
-// takeLateNotices gives fire the notices that were left when Stop came. If no notice is left,
-// it returns false, and closes notices.
+// takeLateNotices gives fire the notices that were left when Stop came. Without a notice,
+// takeLateNotices returns false, and closes notices.
 func (w *worker) takeLateNotices() bool {
 	<-w.takenOver // Stop waits for nothing until then
 	w.mu.Lock()
@@ -305,8 +304,8 @@ func (w *worker) shut() {
 	close(w.quit)
 }
 
-// runWorker is the function of a worker goroutine. Package hwt documents its name for
-// leak checkers, so it must stay.
+// runWorker is the function of a worker goroutine. Package hwt documents the name for leak
+// checkers, so the name must stay.
 //
 //go:noinline
 func runWorker(w *worker, g *shift) { w.work(g) }
@@ -346,11 +345,11 @@ func (s *sleeper) stop() {
 	}
 }
 
-// wake wakes the worker, or keeps it from falling asleep. It does not block.
+// wake wakes the worker, or keeps the worker from falling asleep. wake does not block.
 func (s *sleeper) wake() {
 	select {
 	case s.token <- struct{}{}:
-	default: // the token that is there wakes it
+	default: // the token that is there wakes the worker
 	}
 }
 
@@ -397,7 +396,7 @@ func (w *worker) correctAlarm() {
 	a := &w.intake.alarm
 	if was := a.covers.Load(); covers > was {
 		a.cover(covers)
-		if !w.intake.empty() { // its caller may rely on the alarm as it was: as W2
+		if !w.intake.empty() { // a caller may rely on the old alarm: as W2
 			a.cover(was)
 			return
 		}
@@ -444,7 +443,7 @@ func (w *worker) isLate() bool {
 }
 
 // fallAsleep decides how to sleep. While there is traffic, the worker comes at every tick
-// or earlier, so that no caller has to wake it.
+// or earlier, so that no caller has to wake the worker.
 func (w *worker) fallAsleep(now int64, relief bool) action {
 	at, covers := w.schedule.nextLook(now)
 	end := w.schedule.nextTickAt()
@@ -487,7 +486,7 @@ type lags struct {
 	greatest [intervals]struct{ interval, lag atomic.Int64 }
 }
 
-// note records a lag. A reader that finds the new interval finds its lag, too.
+// note records a lag. A reader that finds the new interval also finds the new lag.
 func (l *lags) note(now, lag int64) {
 	slot := &l.greatest[now/interval%intervals]
 	if slot.interval.Load() != now/interval {
