@@ -186,12 +186,12 @@ func TestKindThatHangsDelaysNoOther(t *testing.T) {
 			inBubble(t, func(f *fixture) {
 				var m durable.Mux
 				m.Handle("slow/", hang, &durable.WorkOptions{Concurrency: 2, MaxHeld: 20, DrainTimeout: -1})
-				m.Handle("quick/", f.noted("", nil), &durable.WorkOptions{DrainTimeout: -1})
+				m.Handle("quick/", f.noted("", nil), &durable.WorkOptions{MaxHeld: 200, DrainTimeout: -1})
 				if rest {
 					m.Handle("/", hang, &durable.WorkOptions{DrainTimeout: -1})
 				}
-				for i := range 100 {
-					f.setIn(fmt.Sprint("slow/", i), time.Duration(i)*10*time.Millisecond)
+				for i := range 300 { // more than the kinds may hold together
+					f.setIn(fmt.Sprint("slow/", i), time.Duration(i)*5*time.Millisecond)
 				}
 				defer f.workMux(&m)()
 				for i := range 100 { // before and after the worker begins
