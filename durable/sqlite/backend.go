@@ -22,6 +22,7 @@ type sqliteBackend struct {
 	*readerPool
 	*database
 	*watchers
+	searches searches
 }
 
 var _ backend.Backend = (*sqliteBackend)(nil)
@@ -52,7 +53,8 @@ func newBackend(ctx context.Context, path string, o Options) (_ *sqliteBackend, 
 
 // assemble connects the parts.
 func assemble(files *storeFiles) *sqliteBackend {
-	b := &sqliteBackend{storeFiles: files, queue: newQueue(), watchers: &watchers{all: make(map[*func([]backend.Row)]bool)}}
+	b := &sqliteBackend{storeFiles: files, queue: newQueue(), watchers: &watchers{all: make(map[*func([]backend.Row)]bool)},
+		searches: searches{all: make(map[string]search)}}
 	b.writer = &writer{queue: b.queue, files: files, announce: b.watchers.announce, stale: true, written: make(chan struct{})}
 	b.readerPool = &readerPool{queue: b.queue, files: files, readers: make(chan *conn, readers)}
 	b.database = &database{queue: b.queue, files: files, writer: b.writer}

@@ -55,6 +55,7 @@ package sqlite
 //	row.go        the columns of an entry
 //	schema.go     the tables
 //	locktimes.go  the times for which other processes held the lock
+//	searches.go   the searches for rows of workers that are gone
 //	file.go       the store's file, its log, and their names
 //	watch.go      the workers of the store
 //	queue.go      its jobs, and the end of the store

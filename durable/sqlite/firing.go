@@ -102,13 +102,18 @@ func (b *sqliteBackend) Adopt(ctx context.Context, worker int64, kinds []string,
 // transaction: a store with a backlog has many rows to look at, and the lock of the file would
 // keep the leases of others from being renewed.
 func (b *sqliteBackend) adopt(ctx context.Context, worker int64, kinds []string, n int) (_ []backend.Row, damaged, err error) {
-	var gone []int64
+	s := search{at: time.Now()}
 	err = b.read(ctx, func(c *conn) error {
-		gone, err = c.gone(&b.held)
+		if s.gone, err = c.gone(&b.held); err == nil && len(s.gone) > 0 {
+			s.stopped, err = pauses(c)
+		}
 		return err
 	})
-	if err != nil || len(gone) == 0 {
+	if err != nil || len(s.gone) == 0 {
 		return nil, nil, err
+	}
+	if last, vain := b.searches.inVain(kinds, &s); vain {
+		return nil, last.damaged, nil
 	}
 	// An empty transaction: the claims of these workers are committed then, and no others follow.
 	if err := b.do(ctx, 1, func(t *txn) error { return t.c.alive(worker) }); err != nil {
@@ -117,20 +122,24 @@ func (b *sqliteBackend) adopt(ctx context.Context, worker int64, kinds []string,
 	var found []backend.Row
 	var all bool
 	err = b.read(ctx, func(c *conn) error {
-		found, all, damaged, err = c.claimedBy(gone, kinds, n)
+		found, all, s.damaged, err = c.claimedBy(s.gone, s.stopped, kinds, n)
 		return err
 	})
 	if err != nil {
 		return nil, nil, err
 	}
+	if len(found) == 0 && !all {
+		b.searches.note(kinds, s)
+		return nil, s.damaged, nil
+	}
 	var rows []backend.Row
 	if err := b.do(ctx, len(found)+1, func(t *txn) (err error) {
-		rows, err = t.adopt(worker, gone, found, all)
+		rows, err = t.adopt(worker, s.gone, found, all)
 		return err
 	}); err != nil {
 		return nil, nil, err
 	}
-	return rows, damaged, nil
+	return rows, s.damaged, nil
 }
 
 // adopt adopts the found rows that are still held by workers without a lease. If these are all,
@@ -193,11 +202,7 @@ func (c *conn) gone(held *lockTimes) (workers []int64, err error) {
 // claimedBy returns up to n intact rows of kinds that workers have claimed and that are not paused, whether
 // these are all, and the damage of others. Payloads of BatchBytes end the search early. It reads up to the last claimed row,
 // in the order of due times.
-func (c *conn) claimedBy(workers []int64, kinds []string, n int) (found []backend.Row, all bool, damaged, err error) {
-	stopped, err := pauses(c)
-	if err != nil {
-		return nil, false, nil, err
-	}
+func (c *conn) claimedBy(workers []int64, stopped []backend.Pause, kinds []string, n int) (found []backend.Row, all bool, damaged, err error) {
 	bytes, all := 0, true
 	err = c.query("SELECT " + columns + ` FROM hwt_entries AS t INDEXED BY hwt_due WHERE holder > 0 AND ` + heldWell + `
 		ORDER BY due, key, slot LIMIT (SELECT claimed FROM hwt_store)`).each(func(q *query) error {

@@ -19,17 +19,18 @@ const (
 // PrepareKinds implements backend.Backend. A store has the index only if its workers lease
 // kinds.
 func (b *sqliteBackend) PrepareKinds(ctx context.Context) error {
-	const find = "SELECT count(*) FROM sqlite_schema WHERE type = 'index' AND name = 'hwt_kind'"
+	const find, create = "SELECT count(*) FROM sqlite_schema WHERE type = 'index' AND name = 'hwt_kind' AND sql = CAST(? AS TEXT)",
+		"CREATE INDEX hwt_kind ON hwt_entries (" + kindOf + ", due, key, slot, grp) WHERE " + hasKind
 	var exists int64
 	err := b.read(ctx, func(c *conn) (err error) {
-		exists, err = c.query(find).integer()
+		exists, err = c.query(find).blob(create).integer()
 		return err
 	})
 	if err != nil || exists > 0 {
 		return err
 	}
-	return b.do(ctx, 1, func(t *txn) error {
-		return t.c.Exec("CREATE INDEX IF NOT EXISTS hwt_kind ON hwt_entries (" + kindOf + ", due, key, slot, grp) WHERE " + hasKind)
+	return b.do(ctx, 1, func(t *txn) error { // an older release creates the index without groups
+		return t.c.Exec("DROP INDEX IF EXISTS hwt_kind; " + create)
 	})
 }
 

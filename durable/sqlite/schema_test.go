@@ -77,6 +77,7 @@ func TestStoresOfOlderVersionsAreMigrated(t *testing.T) {
 			o.worker(9, -time.Hour)
 			o.set("claimed", due, 9, version)
 			o.set("pending", due, 0, version)
+			require.NoError(t, o.c.Exec("CREATE INDEX hwt_kind ON hwt_entries ("+kindOf+", due, key, slot) WHERE "+hasKind)) // as version 4 has it
 
 			s, err := Open(ctx, path, nil)
 			require.NoError(t, err)
@@ -95,6 +96,10 @@ func TestStoresOfOlderVersionsAreMigrated(t *testing.T) {
 			indexes, err := s.backend.writer.query("SELECT count(*) FROM sqlite_schema WHERE name IN ('hwt_due', 'hwt_holder')").integer()
 			require.NoError(t, err)
 			require.EqualValues(t, 1, indexes)
+			require.NoError(t, s.backend.PrepareKinds(ctx))
+			columns, err := s.backend.writer.query("SELECT count(*) FROM pragma_index_info('hwt_kind') WHERE name = 'grp'").integer()
+			require.NoError(t, err)
+			require.EqualValues(t, 1, columns, "a look passes over groups in the index")
 		})
 	}
 }

@@ -1,0 +1,45 @@
+package sqlite
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hashedwheel/hwt/durable/backend"
+)
+
+// searches are the last searches for rows to adopt, by kinds, that left rows of other kinds or paused ones only. No worker
+// that is gone claims further rows: until another worker is gone or the pauses change, a second search would find
+// the same. Each search reads the whole backlog before the last claimed row.
+type searches struct {
+	mu  sync.Mutex
+	all map[string]search // Guarded by mu.
+}
+
+// search is a search for claimed rows of the workers that were gone at a time.
+type search struct {
+	gone    []int64
+	stopped []backend.Pause
+	at      time.Time
+	damaged error // damage of rows
+}
+
+// searchEvery is the pause after which a search in vain is repeated: a Cancel may have deleted damaged rows, and the row of a
+// worker without claimed rows is deleted after a search.
+const searchEvery = time.Minute
+
+// inVain returns the last search for kinds if the search s would find the same.
+func (ss *searches) inVain(kinds []string, s *search) (last search, vain bool) {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	last = ss.all[strings.Join(kinds, "")] // each ends in its only slash
+	return last, slices.Equal(last.gone, s.gone) && slices.Equal(last.stopped, s.stopped) && s.at.Sub(last.at) < searchEvery
+}
+
+// note notes a search in vain.
+func (ss *searches) note(kinds []string, s search) {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	ss.all[strings.Join(kinds, "")] = s
+}
