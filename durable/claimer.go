@@ -26,7 +26,6 @@ type claimer struct {
 	completer   *completer
 	dispatchers []*dispatcher // of the kinds
 	planner     *planner
-	trial       *trial
 	limiter     *limiter
 
 	mu        sync.Mutex
@@ -38,8 +37,8 @@ type claimer struct {
 	closed    bool                // claims no further row. Guarded by mu.
 }
 
-func newClaimer(w common, done *completer, l *limiter, ds []*dispatcher, t *trial) *claimer {
-	c := &claimer{common: w, completer: done, dispatchers: ds, planner: &planner{w}, limiter: l, trial: t,
+func newClaimer(w common, done *completer, l *limiter, ds []*dispatcher) *claimer {
+	c := &claimer{common: w, completer: done, dispatchers: ds, planner: &planner{w}, limiter: l,
 		ahead: make(map[int64][]*flight), backlog: make([]turns, len(ds))}
 	c.batcher = batcher{make(chan struct{}, 1), c.flushOne}
 	done.claims, l.claims = c.wake, c.wake
@@ -63,7 +62,7 @@ func (c *claimer) put(h *flight, wait time.Duration) {
 	case c.closed:
 		c.flights.remove(h)
 	case h.row.State == backend.Claimed:
-		c.trial.leave(h)
+		tried.leave(h)
 		c.suspects.add(h)
 	case wait > 0:
 		h.move(ahead)
@@ -85,7 +84,7 @@ const busyPause = 100 * time.Millisecond
 func (c *claimer) postpone(h *flight) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.trial.leave(h)
+	tried.leave(h)
 	if c.closed {
 		c.flights.remove(h)
 		return
@@ -124,13 +123,13 @@ func (c *claimer) suspectRoom() int {
 	return (c.flights.total.most+1)/2 - c.suspects.size()
 }
 
-// dropLatest drops a row that is due among the last and later than a new row of a kind, and reports whether
-// it found one. A sweep finds the dropped row again. If the database has marked the row as
+// dropLatest drops a row that is due among the last and later than a new row of a kind, with inGroup one of the new
+// row's group, and reports whether it found one. A sweep finds the dropped row again. If the database has marked the row as
 // leased, the sweep makes the database return it first.
-func (c *claimer) dropLatest(k *kind, due int64) bool {
+func (c *claimer) dropLatest(k *kind, row *backend.Row, inGroup bool) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	h := c.takeLatest(k, due)
+	h := c.takeLatest(k, row, inGroup)
 	if h == nil {
 		return false
 	}
@@ -142,14 +141,15 @@ func (c *claimer) dropLatest(k *kind, due int64) bool {
 }
 
 // takeLatest takes the row for dropLatest. The caller holds mu.
-func (c *claimer) takeLatest(k *kind, due int64) *flight {
+func (c *claimer) takeLatest(k *kind, row *backend.Row, inGroup bool) *flight {
 	for _, turn := range slices.Backward(slices.Sorted(maps.Keys(c.ahead))) {
-		if turn < (due-int64(claimAhead))/int64(gather) {
+		if turn < (row.Due-int64(claimAhead))/int64(gather) {
 			return nil
 		}
 		rows := c.ahead[turn]
 		i := slices.IndexFunc(rows, func(h *flight) bool {
-			return h.row.Due > due && h.row.State == backend.Pending && h.kind.memory == k.memory
+			return h.row.Due > row.Due && h.row.State == backend.Pending && h.kind.memory == k.memory &&
+				(!inGroup || h.row.Group == row.Group)
 		})
 		if i < 0 {
 			continue
@@ -180,7 +180,7 @@ func (c *claimer) take() (rows []*flight, more bool) {
 		c.claimable.put(h)
 	}
 	most := c.limits.MaxBatch
-	tried := c.suspects.next(c.trial, c.flights)
+	tried := c.suspects.next(&tried, c.flights)
 	most -= len(tried)
 	rows = c.claimable.takeFirst(most)
 	more = c.claimable.n > 0

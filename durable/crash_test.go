@@ -203,3 +203,30 @@ func TestNegativeMaxCrashesIsNoLimit(t *testing.T) {
 		assert.Empty(t, f.dead())
 	})
 }
+
+// The suspects are as many as the share of their group.
+func TestSuspectsLeaveTheRoomOfTheirGroup(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		var keys []string
+		for i := range 240 {
+			keys = append(keys, fmt.Sprint(i))
+			f.setIn(keys[i], 0, group("tenant"))
+		}
+		f.crash(keys...)
+		defer f.work(func(ctx context.Context, firing durable.Firing) error {
+			if firing.Key != "new" {
+				<-ctx.Done()
+			}
+			return nil
+		}, &durable.WorkOptions{Concurrency: 30, MaxHeld: 480, MaxCrashes: 2, DrainTimeout: -1})() // each is tried alone
+		f.setIn("new", 5*time.Second, group("tenant"))
+		time.Sleep(20 * time.Second)
+		for _, firing := range f.firings() {
+			if firing.Key == "new" {
+				assert.Zero(t, firing.Lateness)
+				return
+			}
+		}
+		assert.Fail(t, "the new entry has not fired")
+	})
+}

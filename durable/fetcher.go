@@ -287,15 +287,19 @@ func (f *fetcher) accept(row backend.Row, reserved bool) bool {
 }
 
 // add adds a row to the table, unless the row belongs to a lease that was lost while the database
-// answered. If the table is full, the row takes the place of a row that is due later.
+// answered. If the table is full, or the group of the row holds its share, the row takes the place of a row that is due
+// later.
 func (f *fetcher) add(row backend.Row, reserved bool) (*flight, addition) {
 	id, term, valid := f.current()
 	if !valid || row.Holder != 0 && row.Holder != id {
 		return nil, closed
 	}
 	h, answer := f.flights.add(row, term, reserved)
-	for answer == full && f.claimer.dropLatest(f.flights.kinds.of(row.Key), row.Due) {
+	for answer == full && f.claimer.dropLatest(f.flights.kinds.of(row.Key), &row, false) {
 		h, answer = f.flights.add(row, term, reserved)
+	}
+	if answer == sated && f.claimer.dropLatest(f.flights.kinds.of(row.Key), &row, true) {
+		h, answer = f.flights.add(row, term, true) // in the place of that row
 	}
 	return h, answer
 }

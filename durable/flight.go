@@ -129,13 +129,16 @@ func (f *flights) memoryOf(k *kind) *memory {
 	return k.memory
 }
 
-// count adds to the number of held rows of the kind and group of h. The caller holds mu.
+// count adds to the number of held rows of the kind and group of h. Suspects may wait for long, and take no room
+// from new rows of their groups. The caller holds mu.
 func (f *flights) count(h *flight, by int) {
 	m := f.memoryOf(h.kind)
 	if m != f.total {
-		f.total.count("", by)
+		f.total.countApart(by)
 	}
-	if m.count(h.row.Group, by) {
+	if h.row.Crashes > 0 {
+		m.countApart(by)
+	} else if m.count(h.row.Group, by) {
 		request(f.look)
 	}
 }
@@ -220,9 +223,11 @@ func (f *flights) add(row backend.Row, term uint64, reserved bool) (*flight, add
 		return nil, sated
 	}
 	h := &flight{row: row, kind: k, term: term, leased: leased}
-	if f.rows[row.Ref()] = h; old == nil {
-		f.count(h, 1)
+	if old != nil {
+		f.count(old, -1)
 	}
+	f.rows[row.Ref()] = h
+	f.count(h, 1)
 	return h, added
 }
 

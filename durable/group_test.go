@@ -95,3 +95,24 @@ func TestEntriesOfManyGroupsFireOnce(t *testing.T) {
 		})
 	}
 }
+
+// The group holds its share of entries that are due later.
+func TestEarlierEntryOfAFullGroupFires(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		for i := range 30 {
+			f.setIn(fmt.Sprint("later-", i), 900*time.Millisecond, group("large"))
+		}
+		f.setIn("other", 900*time.Millisecond, group("small"))
+		defer f.work(nil, &durable.WorkOptions{Concurrency: 1, MaxHeld: 80})()
+		time.Sleep(300 * time.Millisecond)
+		for i := range 5 {
+			f.setIn(fmt.Sprint("early-", i), 20*time.Millisecond, group("large"))
+		}
+		time.Sleep(20 * time.Second)
+		assert.Len(t, f.firings(), 36)
+		for _, firing := range f.firings()[:5] {
+			assert.Contains(t, firing.Key, "early")
+			assert.LessOrEqual(t, firing.Lateness, 45*time.Millisecond)
+		}
+	})
+}

@@ -11,6 +11,7 @@ type memory struct {
 	most   int             // rows. Immutable.
 	least  int             // rows of a group that keep the handlers busy. Immutable.
 	held   int             // rows in the table
+	apart  int             // rows of these that count for no group
 	coming int             // rows that calls under way may return
 	groups map[string]int  // held rows by group, or nil
 	passed map[string]bool // groups that the feed passes over, or nil
@@ -20,11 +21,17 @@ type memory struct {
 // the order of due times, whatever their groups hold.
 const maxPassed = 32
 
+// countApart adds to the number of held rows, for no group.
+func (m *memory) countApart(by int) {
+	m.held += by
+	m.apart += by
+}
+
 // count adds to the number of held rows. It reports whether a group that the feed passes over has room for
 // half of its share since this row.
 func (m *memory) count(group string, by int) (refill bool) {
 	if group != "" && m.groups == nil {
-		m.groups, m.passed = map[string]int{"": m.held}, make(map[string]bool)
+		m.groups, m.passed = map[string]int{"": m.held - m.apart}, make(map[string]bool)
 	}
 	m.held += by
 	if m.groups == nil {

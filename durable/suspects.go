@@ -20,8 +20,10 @@ const (
 	trialFor = 10 * time.Second
 )
 
-// trial are the suspects that are tried. All Works of a Store share one trial, since a crash ends all of
-// them.
+// tried is the trial of all Works of the process, whatever their stores, since a crash ends all of them.
+var tried trial
+
+// trial are the suspects that are tried.
 type trial struct {
 	mu    sync.Mutex
 	rows  []*flight // Guarded by mu.

@@ -69,7 +69,7 @@ func newWorker(ctx context.Context, e *env, all *works, ks []*kind, handlers []H
 			schedules[name] = true
 		}
 	}
-	w.claimer = newClaimer(shared, w.completer, w.limiter, w.dispatchers, &all.trial)
+	w.claimer = newClaimer(shared, w.completer, w.limiter, w.dispatchers)
 	w.fetcher = &fetcher{common: shared, claimer: w.claimer, limiter: w.limiter, sharer: w.sharer, wakeOthers: func() { all.wake(w) },
 		kinds: names, schedules: slices.Sorted(maps.Keys(schedules)), serial: serial, feeds: feeds}
 	return w, nil

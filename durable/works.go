@@ -16,8 +16,7 @@ type works struct {
 	all    map[*worker]struct{} // running Works, draining ones included. Guarded by mu.
 	turn   uint                 // Work that is offered the next near row, modulo their number. Guarded by mu.
 	closed bool                 // no further Work starts. Guarded by mu.
-	trial  trial
-	ended  sync.Cond // signals that all shrank
+	ended  sync.Cond            // signals that all shrank
 }
 
 func newWorks() *works {
