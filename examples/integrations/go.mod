@@ -13,7 +13,6 @@ replace (
 
 require (
 	github.com/go-co-op/gocron/v2 v2.21.2
-	github.com/google/uuid v1.6.0
 	github.com/hashedwheel/hwt v0.0.0
 	github.com/hashedwheel/hwt/durable v0.0.0
 	github.com/hashedwheel/hwt/durable/postgres v0.0.0
@@ -43,6 +42,7 @@ require (
 	github.com/golang-jwt/jwt/v5 v5.2.2 // indirect
 	github.com/golang/protobuf v1.5.4 // indirect
 	github.com/google/go-cmp v0.7.0 // indirect
+	github.com/google/uuid v1.6.0 // indirect
 	github.com/grpc-ecosystem/grpc-gateway/v2 v2.27.7 // indirect
 	github.com/jackc/pgpassfile v1.0.0 // indirect
 	github.com/jackc/pgservicefile v0.0.0-20240606120523-5a60cdf6a761 // indirect

@@ -11,13 +11,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/go-co-op/gocron/v2"
-	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
@@ -69,8 +68,25 @@ func open(ctx context.Context, place string) (*durable.Store, error) {
 	return s.Store, nil
 }
 
+// noting is a locker that notes each call, and each call that did not get the lock.
+type noting struct {
+	*gocronlock.Locker
+	note func(what string)
+}
+
+func (l noting) Lock(ctx context.Context, job string) (gocron.Lock, error) {
+	l.note(asked)
+	lock, err := l.Locker.Lock(ctx, job)
+	if errors.Is(err, gocronlock.ErrHeld) {
+		l.note(held)
+	} else if err != nil {
+		l.note(failed)
+	}
+	return lock, err
+}
+
 // replica schedules the job until the process is killed or the test ends. The journal gets a line for
-// each run, and for each lock that the replica did not get.
+// each call of Lock, and for its end: the run, or the reason why there is none.
 func replica() error {
 	name := os.Getenv(replicaVar)
 	journal, err := os.OpenFile(os.Getenv(journalVar), os.O_APPEND|os.O_WRONLY, 0)
@@ -85,19 +101,13 @@ func replica() error {
 	if err != nil {
 		return err
 	}
-	s, err := gocron.NewScheduler(gocron.WithDistributedLocker(locker))
+	note := func(what string) { fmt.Fprintln(journal, name, time.Now().UnixNano(), what) }
+	s, err := gocron.NewScheduler(gocron.WithDistributedLocker(noting{locker, note}))
 	if err != nil {
 		return err
 	}
-	_, err = s.NewJob(gocron.CronJob(fmt.Sprintf("*/%.0f * * * * *", interval.Seconds()), true), gocron.NewTask(func() {
-		fmt.Fprintln(journal, name, time.Now().UnixNano(), ran)
-	}), gocron.WithName(job), gocron.WithEventListeners(gocron.AfterLockError(func(_ uuid.UUID, _ string, err error) {
-		what := failed
-		if errors.Is(err, gocronlock.ErrHeld) {
-			what = held
-		}
-		fmt.Fprintln(journal, name, time.Now().UnixNano(), what)
-	})))
+	_, err = s.NewJob(gocron.CronJob(fmt.Sprintf("*/%.0f * * * * *", interval.Seconds()), true),
+		gocron.NewTask(func() { note(ran) }), gocron.WithName(job))
 	if err != nil {
 		return err
 	}
@@ -131,30 +141,35 @@ func start(t *testing.T, name, place, journal string) process {
 	return p
 }
 
-// A line of the journal notes a run, a lock of another replica, or a call without an answer of the
-// database.
-const ran, held, failed = "ran", "held", "failed"
+// A line of the journal notes a call of Lock, or its end: a run, a lock of another replica, or no answer of
+// the database.
+const asked, ran, held, failed = "asked", "ran", "held", "failed"
 
-// run is a line of the journal.
-type run struct {
-	replica string
-	at      time.Time
-	what    string
+// call is a call of Lock.
+type call struct {
+	replica  string
+	at, over time.Time // its beginning, and its end if it has one
+	end      string    // asked if the replica was killed before the end
 }
 
-// occurrence is the time for which a run began. Timers of the runtime may be early by less than the slack.
-func (r run) occurrence() time.Time { return r.at.Add(50 * time.Millisecond).Truncate(interval) }
+// occurrence is the time for which a call began. Timers of the runtime may be early by less than the slack.
+func (c call) occurrence() time.Time { return c.at.Add(50 * time.Millisecond).Truncate(interval) }
 
-func runs(t *testing.T, journal string) (all []run) {
+// calls returns the calls of a journal by occurrence.
+func calls(t *testing.T, journal string) map[time.Time][]*call {
 	text, err := os.ReadFile(journal)
 	require.NoError(t, err)
+	all, last := make(map[time.Time][]*call), make(map[string]*call)
 	for line := range strings.Lines(string(text)) {
-		var r run
+		var c call
 		var at int64
-		_, err := fmt.Sscan(line, &r.replica, &at, &r.what)
+		_, err := fmt.Sscan(line, &c.replica, &at, &c.end)
 		require.NoError(t, err, line)
-		r.at = time.Unix(0, at)
-		all = append(all, r)
+		if c.at, c.over = time.Unix(0, at), time.Unix(0, at); c.end == asked {
+			all[c.occurrence()], last[c.replica] = append(all[c.occurrence()], &c), &c
+		} else {
+			last[c.replica].end, last[c.replica].over = c.end, c.at
+		}
 	}
 	return all
 }
@@ -180,9 +195,6 @@ func TestOneReplicaRunsEachOccurrenceUnderKills(t *testing.T) {
 func killReplicas(t *testing.T, place string) {
 	journal := filepath.Join(t.TempDir(), "journal")
 	require.NoError(t, os.WriteFile(journal, nil, 0o600))
-	store, err := open(t.Context(), place)
-	require.NoError(t, err)
-	t.Cleanup(func() { store.Close() }) // after a failure
 	var replicas [3]process
 	lives := 0
 	begin := func(i int) {
@@ -194,11 +206,6 @@ func killReplicas(t *testing.T, place string) {
 	}
 	first := time.Now().Truncate(interval).Add(interval)
 	time.Sleep(time.Until(first))
-	locks := make(map[time.Time]run) // by occurrence
-	killed := make(map[string]time.Time)
-	watch, end := context.WithCancel(t.Context())
-	var watcher sync.WaitGroup
-	watcher.Go(func() { watchLock(watch, store, locks) })
 	for n := range *kills {
 		if n%2 == 0 { // every other kill is close to an occurrence
 			next := time.Now().Add(interval / 20).Truncate(interval).Add(interval)
@@ -207,10 +214,8 @@ func killReplicas(t *testing.T, place string) {
 			time.Sleep(rand.N(interval / 4))
 		}
 		i := rand.N(len(replicas))
-		victim := replicas[i]
-		require.NoError(t, victim.cmd.Process.Kill())
-		victim.cmd.Wait() // it was killed
-		killed[victim.name] = time.Now()
+		require.NoError(t, replicas[i].cmd.Process.Kill())
+		replicas[i].cmd.Wait() // it was killed
 		begin(i)
 	}
 	last := time.Now().Truncate(interval)
@@ -219,60 +224,38 @@ func killReplicas(t *testing.T, place string) {
 		require.NoError(t, p.stdin.Close())
 		require.NoError(t, p.cmd.Wait())
 	}
-	end()
-	watcher.Wait()
-	lost := make(map[time.Time]bool)
-	for at, lock := range locks {
-		end, ok := killed[lock.replica]
-		lost[at] = ok && end.Before(at.Add(interval))
-	}
-	judge(t, runs(t, journal), locks, lost, first, last)
-}
-
-// watchLock notes the locks. A lock appears in the database after the death of its replica
-// if the server commits later: it is read again and again, not after each kill.
-func watchLock(ctx context.Context, store *durable.Store, locks map[time.Time]run) {
-	for ctx.Err() == nil {
-		lock, err := store.Get(ctx, gocronlock.Prefix+job)
-		if err == nil {
-			until, _ := time.Parse(time.RFC3339Nano, lock.Headers[gocronlock.Until]) // a wrong one excuses no run
-			r := run{replica: lock.Headers[gocronlock.Replica], at: until.Add(-hold)}
-			locks[r.occurrence()] = r
-		}
-		select {
-		case <-time.After(interval / 20):
-		case <-ctx.Done():
-		}
-	}
+	judge(t, calls(t, journal), first, last)
 }
 
 // judge reports occurrences with several runs, and without a run. An occurrence has no run if a process
-// was killed between its lock and its run, if the lock before began less than hold earlier, if the
+// was killed between its call of Lock and its run, if the lock before was taken less than hold earlier, if the
 // database did not answer in time, or if the machine stalled until gocron skipped it in each replica.
-func judge(t *testing.T, all []run, locks map[time.Time]run, lost map[time.Time]bool, first, last time.Time) {
-	lines := make(map[time.Time]map[string][]run)
-	for _, r := range all {
-		at := r.occurrence()
-		if lines[at] == nil {
-			lines[at] = make(map[string][]run)
-		}
-		lines[at][r.what] = append(lines[at][r.what], r)
-	}
+func judge(t *testing.T, all map[time.Time][]*call, first, last time.Time) {
 	counts := make(map[string]int)
 	for at := first; !at.After(last); at = at.Add(interval) {
-		switch runs := lines[at][ran]; {
-		case len(runs) == 1:
+		ends := make(map[string]int)
+		for _, c := range all[at] {
+			ends[c.end]++
+		}
+		late := slices.ContainsFunc(all[at.Add(-interval)], func(c *call) bool {
+			return c.end != held && at.Sub(c.over) < hold
+		})
+		switch {
+		case ends[ran] == 1:
 			counts["once"]++
-		case len(runs) == 0 && lost[at]:
+		case ends[ran] == 0 && ends[asked] > 0:
 			counts["killed before the run"]++
-		case len(runs) == 0 && at.Sub(locks[at.Add(-interval)].at) < hold:
-			counts["after a late lock"]++
-		case len(runs) == 0 && len(lines[at][failed]) > 0:
+		case ends[ran] == 0 && ends[failed] > 0:
 			counts["without an answer of the database"]++
-		case len(lines[at]) == 0:
+		case ends[ran] == 0 && ends[held] > 0 && late:
+			counts["after a late lock"]++
+		case len(all[at]) == 0:
 			counts["skipped by all"]++
 		default:
-			t.Errorf("the occurrence at %v began %d times: %v (expected: 1)", at, len(runs), lines[at])
+			for _, c := range append(all[at.Add(-interval)], all[at]...) {
+				t.Logf("%+v", *c)
+			}
+			t.Errorf("the occurrence at %v began %d times (expected: 1)", at, ends[ran])
 		}
 	}
 	t.Logf("%d kills, occurrences: %v", *kills, counts)
