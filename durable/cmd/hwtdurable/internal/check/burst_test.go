@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hashedwheel/hwt/durable"
 	"github.com/hashedwheel/hwt/durable/cmd/hwtdurable/internal/place"
 	"github.com/hashedwheel/hwt/durable/cmd/hwtdurable/internal/proc"
 )
@@ -31,7 +32,7 @@ func TestBurst(t *testing.T) {
 	store, err := where.Open(ctx, false)
 	require.NoError(t, err)
 	defer store.Close()
-	require.NoError(t, setMany(ctx, store, "order-", many, due, time.Second))
+	require.NoError(t, setMany(ctx, store, durable.Entry{Key: "order-", Due: due}, many, time.Second))
 	require.Less(t, time.Since(due), time.Duration(0), "the entries were due before the last one was set")
 	require.NoError(t, s.startAll(ctx))
 	proc.Sleep(ctx, time.Until(due)+rand.N(time.Second))

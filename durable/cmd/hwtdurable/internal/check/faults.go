@@ -155,7 +155,7 @@ func (s *scene) holdLock(ctx context.Context) error {
 	begin := now()
 	return s.withStore(ctx, func(store *place.Store) error {
 		due := time.Now().Add(2 * time.Second) // claimed at 150 ms before that, and then locked
-		if err := setMany(ctx, store, probePrefix+"held-", 4000, due, 0); err != nil {
+		if err := setMany(ctx, store, durable.Entry{Key: probePrefix + "held-", Due: due}, 4000, 0); err != nil {
 			return err
 		}
 		proc.Sleep(ctx, time.Until(due)-20*time.Millisecond)

@@ -22,11 +22,15 @@ func passes(t *testing.T, r Report, err error) {
 	t.Log(r.Faults, r.Firings, r.Repeats)
 }
 
+// withKinds are the faults in scenes with kinds.
+var withKinds = map[string]bool{"pause": true, "poison": true, "kill": true, "limit": true, "fair": true, "serial": true}
+
 func TestSQLiteScenePassesEachFault(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a minute")
 	}
 	for name, of := range map[string]func(s *scene) fault{
+		"limit": func(s *scene) fault { return s.limit }, "fair": func(s *scene) fault { return s.fair }, "serial": func(s *scene) fault { return s.serial },
 		"abandon": func(s *scene) fault { return s.abandon },
 		"log":     func(s *scene) fault { return s.loseLog }, "lock": func(s *scene) fault { return s.holdLock },
 		"library": func(s *scene) fault { return s.otherLibrary },
@@ -36,7 +40,7 @@ func TestSQLiteScenePassesEachFault(t *testing.T) {
 		"kill": func(s *scene) fault { return func(ctx context.Context) error { return s.kill(ctx, 2) } },
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := sqliteScene(t.TempDir(), name == "pause" || name == "poison" || name == "kill")
+			s := sqliteScene(t.TempDir(), withKinds[name])
 			r, err := s.play(t.Context(), 3*time.Second, sqliteJudge, []fault{of(s)})
 			passes(t, r, err)
 		})
@@ -48,6 +52,7 @@ func TestPostgresScenePassesEachFault(t *testing.T) {
 		t.Skip("takes two minutes")
 	}
 	for name, of := range map[string]func(c *cluster) fault{
+		"limit": func(c *cluster) fault { return c.scene.limit }, "fair": func(c *cluster) fault { return c.scene.fair }, "serial": func(c *cluster) fault { return c.scene.serial },
 		"abandon": func(c *cluster) fault { return c.scene.abandon }, "cross": func(c *cluster) fault { return c.crossKey },
 		"crash": func(c *cluster) fault { return c.killServer }, "read-only": func(c *cluster) fault { return c.readOnly },
 		"rewind": func(c *cluster) fault { return c.rewind }, "hostile": func(c *cluster) fault { return c.hostile },
@@ -56,7 +61,7 @@ func TestPostgresScenePassesEachFault(t *testing.T) {
 		"kill": func(c *cluster) fault { return func(ctx context.Context) error { return c.scene.kill(ctx, 2) } },
 	} {
 		t.Run(name, func(t *testing.T) {
-			c, err := postgresScene(t.Context(), t.TempDir(), name == "pause" || name == "poison" || name == "kill")
+			c, err := postgresScene(t.Context(), t.TempDir(), withKinds[name])
 			if errors.Is(err, pgtest.ErrNotInstalled) {
 				t.Skip(err)
 			}

@@ -47,9 +47,10 @@ type trial struct {
 
 	occurrences []Firing             // of recurring entries
 	stored      map[uint64]int64     // begin of the call that stored a generation
-	runs        map[string][]*run    // handlers of keys that run alone
+	runs        map[string][]*run    // handlers of keys that are timed
 	cut         map[handlerCall]bool // handlers that the end of their contexts ended
 	pauses      []paused
+	limits      []limited
 }
 
 // gaps returns violations for all that must not be missing in a whole run.
@@ -76,10 +77,11 @@ func (j Judge) Read(dir string, faults []Fault) (Verdict, error) {
 		t.end(path, math.MaxInt64)
 	}
 	err := readLines(filepath.Join(dir, pausesFile), func(_ string, p paused) { t.pauses = append(t.pauses, p) })
-	if err := errors.Join(err, t.firings(dir, faults), t.series(dir, faults)); err != nil {
+	unread := readLines(filepath.Join(dir, limitsFile), func(_ string, l limited) { t.limits = append(t.limits, l) })
+	if err := errors.Join(err, unread, t.firings(dir, faults), t.series(dir, faults)); err != nil {
 		return t.verdict, err
 	}
-	t.alone(faults)
+	t.handlers(faults)
 	for _, key := range slices.Sorted(maps.Keys(t.history)) {
 		t.key(key, t.history[key])
 	}

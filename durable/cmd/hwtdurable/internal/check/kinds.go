@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/hashedwheel/hwt/durable"
+	"github.com/hashedwheel/hwt/durable/backend"
 	"github.com/hashedwheel/hwt/durable/cmd/hwtdurable/internal/place"
 	"github.com/hashedwheel/hwt/durable/cmd/hwtdurable/internal/proc"
 )
@@ -21,6 +23,7 @@ const (
 	seriesPrefix = "series/"
 	probePrefix  = "probe/"  // for the entries of faults; the faults check these entries, and journals have only the firings
 	crashPrefix  = "crash/"  // of an entry that kills its workers, and of its neighbors
+	limitPrefix  = "limit/"  // of entries with limits
 	otherPrefix  = "zother/" // no worker handles them
 	groupPrefix  = "tenant-"
 
@@ -29,6 +32,7 @@ const (
 	poisonKey     = crashPrefix + "poison"
 	pausedKey     = jobPrefix + "paused" // in each scope that is paused
 	crossedPrefix = probePrefix + "crossed-"
+	crowdedKey    = serialPrefix + "crowded"
 	pausesFile    = "pauses"
 )
 
@@ -39,6 +43,7 @@ var kinds = map[string]durable.WorkOptions{
 	seriesPrefix: {},
 	probePrefix:  {},
 	crashPrefix:  {MaxCrashes: maxCrashes},
+	limitPrefix:  {},
 }
 
 // kindOf returns the kind of the keys of a group.
@@ -51,7 +56,8 @@ func (c Config) kindOf(group int) string {
 
 // isProbe reports whether a fault checks the entries of a key itself.
 func isProbe(key string) bool {
-	return strings.HasPrefix(key, probePrefix) || strings.HasPrefix(key, crashPrefix) || key == pausedKey
+	kinds := []string{probePrefix, crashPrefix, limitPrefix}
+	return slices.Contains(kinds, backend.KindOf(key)) || key == pausedKey || key == crowdedKey
 }
 
 // alone reports whether handlers of the key do not overlap.
@@ -59,11 +65,13 @@ func alone(key string) bool {
 	return strings.HasPrefix(key, serialPrefix) || key == seriesPrefix+"skip" || key == seriesPrefix+"queue"
 }
 
-// setMany sets entries with equal intervals.
-func setMany(ctx context.Context, store *place.Store, prefix string, n int, due time.Time, span time.Duration) error {
+// setMany sets entries with equal intervals from the due time of the first one on. Their keys begin with its key.
+func setMany(ctx context.Context, store *place.Store, first durable.Entry, n int, span time.Duration) error {
 	_, err := store.SetMany(ctx, func(yield func(durable.Entry) bool) {
 		for i := range n {
-			if !yield(durable.Entry{Key: numbered(prefix, i), Due: due.Add(span / time.Duration(n) * time.Duration(i))}) {
+			e := first
+			e.Key, e.Due = numbered(first.Key, i), first.Due.Add(span/time.Duration(n)*time.Duration(i))
+			if !yield(e) {
 				return
 			}
 		}
@@ -79,9 +87,9 @@ type paused struct {
 	From, To int64
 }
 
-// has reports whether a firing is in the scope.
-func (p paused) has(f Firing) bool {
-	return strings.HasPrefix(f.Key, p.Prefix) && (p.Group == "" || p.Group == f.Group)
+// has reports whether a firing is in a scope.
+func has(s durable.Scope, f Firing) bool {
+	return strings.HasPrefix(f.Key, s.Prefix) && (s.Group == "" || s.Group == f.Group)
 }
 
 // pause pauses some of the entries, kills a worker, and resumes the entries later. An entry past
@@ -120,7 +128,7 @@ func (s *scene) poison(ctx context.Context) error {
 		due := time.Now().Add(time.Second)
 		_, err := store.Set(ctx, durable.Entry{Key: poisonKey, Due: due})
 		if err == nil {
-			err = setMany(ctx, store, crashPrefix, 20, due, 0)
+			err = setMany(ctx, store, durable.Entry{Key: crashPrefix, Due: due}, 20, 0)
 		}
 		if err == nil {
 			err = s.awaitLetter(ctx, store, poisonKey, durable.Crashed)

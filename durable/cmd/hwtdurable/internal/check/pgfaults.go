@@ -47,7 +47,7 @@ func (c *cluster) loseAcks(ctx context.Context, store *place.Store) (lost bool, 
 			return nil
 		}, nil)
 	}()
-	err = setMany(ctx, store, "", entries, time.Now(), 0)
+	err = setMany(ctx, store, durable.Entry{Due: time.Now()}, entries, 0)
 	for calls.Load() < entries && err == nil {
 		proc.Sleep(ctx, time.Millisecond)
 		err = ctx.Err()

@@ -43,7 +43,7 @@ func postgresFaults(ctx context.Context, dir string, d time.Duration) (Report, e
 	defer c.close()
 	s := c.scene
 	return c.play(ctx, d, append(s.processFaults(), c.killBackend, c.killServer, c.stopBackend, c.stopServer,
-		c.cut, c.delay, c.delay, c.failover, c.readOnly, c.rewind, c.hostile, c.slowLine, c.crossKey, s.pause, s.abandon))
+		c.cut, c.delay, c.delay, c.failover, c.readOnly, c.rewind, c.hostile, c.slowLine, c.crossKey, s.pause, s.limit, s.fair, s.serial, s.abandon))
 }
 
 // play plays the scene. Operations on single keys meet no deadlock.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/hashedwheel/hwt/durable"
+	"github.com/hashedwheel/hwt/durable/backend"
 	"github.com/hashedwheel/hwt/durable/cmd/hwtdurable/internal/place"
 	"github.com/hashedwheel/hwt/durable/cmd/hwtdurable/internal/proc"
 )
@@ -114,7 +115,7 @@ func (w *worker) run(ctx context.Context) error {
 	return w.store.WorkMux(ctx, &mux)
 }
 
-// handle appends a firing, and a second line at the end of a handler that must run alone, or that
+// handle appends a firing, and a second line at the end of a handler that must run alone or has a limit, or that
 // the end of its context has interrupted. All attempts of a generation agree.
 func (w *worker) handle(ctx context.Context, f durable.Firing) error {
 	gaveUp := f.Generation%4 == 0 && !isRecurring(f.Key) && !isProbe(f.Key)
@@ -128,7 +129,7 @@ func (w *worker) handle(ctx context.Context, f durable.Firing) error {
 	if err == nil && gaveUp {
 		err = durable.GiveUp(errGaveUp)
 	}
-	if alone(f.Key) || interrupted {
+	if isTimed(f.Key) || interrupted {
 		line.Begin, line.At, line.Cut = line.At, trueTime(), interrupted
 		if failed := w.firings.add(line); failed != nil {
 			return failed
@@ -144,6 +145,9 @@ func (w *worker) act(ctx context.Context, f durable.Firing) error {
 		os.Exit(1)
 	case strings.HasPrefix(f.Key, crossedPrefix) && len(f.Payload) > 0: // set again in the meantime
 		proc.Sleep(ctx, 10*time.Second)
+	case backend.KindOf(f.Key) == limitPrefix || strings.HasPrefix(f.Key, backlogPrefix):
+		proc.Sleep(ctx, rand.N(200*time.Millisecond))
+		return ctx.Err()
 	case alone(f.Key):
 		return w.takeTime(ctx, f)
 	case isRecurring(f.Key):

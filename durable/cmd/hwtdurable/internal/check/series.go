@@ -69,7 +69,7 @@ func (s *scene) addSeries(ctx context.Context, d time.Duration) error {
 	if s.configs[0].Kinds {
 		s.others = others
 	}
-	err = setMany(ctx, store, otherPrefix, s.others, first, 0)
+	err = setMany(ctx, store, durable.Entry{Key: otherPrefix, Due: first}, s.others, 0)
 	if err != nil {
 		return err
 	}

@@ -16,7 +16,7 @@ func resolved(context.Context, int) error { return nil }
 // sqliteFaults kills and stops processes that share a file.
 func sqliteFaults(ctx context.Context, dir string, d time.Duration) (Report, error) {
 	s := sqliteScene(dir, true)
-	return s.play(ctx, d, sqliteJudge, append(s.processFaults(), s.restart, s.pause, s.poison, s.abandon, s.loseLog, s.holdLock, s.otherLibrary))
+	return s.play(ctx, d, sqliteJudge, append(s.processFaults(), s.restart, s.pause, s.limit, s.fair, s.serial, s.poison, s.abandon, s.loseLog, s.holdLock, s.otherLibrary))
 }
 
 var sqliteJudge = Judge{Tolerance: time.Millisecond}

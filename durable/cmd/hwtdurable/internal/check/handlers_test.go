@@ -1,6 +1,7 @@
 package check
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -44,7 +45,50 @@ func TestJudgeOfSerialKeys(t *testing.T) {
 			for _, f := range append([]Firing{first, second}, c.end...) {
 				j.timed(f)
 			}
-			j.alone(c.faults)
+			j.handlers(c.faults)
+			requireViolation(t, c.want, j.verdict.Violations)
+		})
+	}
+}
+
+// Handlers of entries with a limit of two, or of four per second, run from 10 s on. The limit holds from 10 s to 20 s.
+func TestJudgeOfLimits(t *testing.T) {
+	span := func(worker int, from, to int64) run {
+		return run{Firing: Firing{Key: limitPrefix + "k", Group: "a", ID: fmt.Sprint(worker, from), At: from, Worker: worker}, end: to}
+	}
+	two, rate := durable.Limit{Running: 2}, durable.Limit{PerSecond: 4, Burst: 2}
+	var fast []run // a handler every 200 ms
+	for i := range int64(20) {
+		fast = append(fast, span(1, 10*sec+i*sec/5, 10*sec+i*sec/5+1))
+	}
+	third := []run{span(1, 10*sec, 12*sec), span(2, 11*sec, 13*sec), span(3, 12*sec-1, 14*sec)}
+	for name, c := range map[string]struct {
+		limit  durable.Limit
+		scope  durable.Scope
+		runs   []run
+		faults []Fault
+		want   string
+	}{
+		"two":                      {two, durable.Scope{}, []run{span(1, 10*sec, 12*sec), span(2, 11*sec, 13*sec), span(3, 12*sec, 14*sec)}, nil, ""},
+		"three":                    {two, durable.Scope{}, third, nil, "3 handlers overlapped (expected: up to 2)"},
+		"two of three before":      {two, durable.Scope{}, []run{span(1, 8*sec, 12*sec), span(2, 9*sec, 13*sec), span(3, 10*sec, 14*sec)}, nil, "overlapped"},
+		"three before the limit":   {two, durable.Scope{}, []run{span(1, 8*sec, 12*sec), span(2, 8*sec, 13*sec), span(3, 9*sec, 14*sec)}, nil, "no handler began"},
+		"of another group":         {two, durable.Scope{Group: "b"}, third, nil, "no handler began"},
+		"one of a dead process":    {two, durable.Scope{}, third, []Fault{{"SIGKILL", 11 * sec, 11 * sec, []int{1}, true, false}}, ""},
+		"begun by a stalled one":   {two, durable.Scope{}, third, []Fault{{"SIGSTOP", 11 * sec, 13 * sec, []int{3}, true, false}}, ""},
+		"stalled later":            {two, durable.Scope{}, third, []Fault{{"SIGSTOP", 12 * sec, 13 * sec, []int{3}, true, false}}, "overlapped"},
+		"rate":                     {durable.Limit{PerSecond: 6, Burst: 2}, durable.Scope{}, fast, nil, ""},
+		"too many in four seconds": {durable.Limit{PerSecond: 3, Burst: 1}, durable.Scope{}, fast, nil, "handlers began within"},
+		"rate within a hiccup":     {rate, durable.Scope{}, fast[:6], nil, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := &trial{runs: make(map[string][]*run), limits: []limited{{c.scope, c.limit, 10 * sec, 20 * sec}}}
+			for i, r := range c.runs {
+				key := fmt.Sprint(limitPrefix, i)
+				r.Key = key
+				j.runs[key] = []*run{&r}
+			}
+			j.handlers(c.faults)
 			requireViolation(t, c.want, j.verdict.Violations)
 		})
 	}
