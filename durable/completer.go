@@ -106,7 +106,7 @@ func (c *completer) store(ctx context.Context, rows []*flight) bool {
 	if again && ctx.Err() == nil {
 		c.trouble("durable: cannot store outcomes; retrying", err, "entries", len(kept))
 	}
-	if len(applied) < len(kept) { // it stored none
+	if len(applied) < len(kept) { // the call stored no outcome
 		applied = make([]bool, len(kept))
 	}
 	for i, h := range kept {

@@ -38,13 +38,13 @@
 //     together, and after a second crash alone: at most two crashes of one entry count for another, unless
 //     its handler runs for more than ten seconds.
 //  10. If all workers of a key set WorkOptions.Serial, at most one handler of the key runs at a
-//     time, except beside a worker that is paused beyond its lease. An occurrence of a series
-//     follows Every.Overlap likewise.
+//     time, except while another worker is paused beyond its lease. The occurrences of a series
+//     follow Every.Overlap, with the same exception.
 //  11. After [Store.Pause] has returned, no worker claims an entry of its scope until
 //     [Store.Resume]. An entry claimed before that still fires. An entry that cannot fire by its
 //     NotAfter stays pending during the pause.
 //  12. After [Store.Limit] has returned, the handlers of all workers together keep the limit, except
-//     beside a worker that is paused beyond its lease.
+//     while a worker is paused beyond its lease.
 //
 // # Lease, claim, wheel, fire
 //

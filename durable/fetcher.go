@@ -24,7 +24,7 @@ type fetcher struct {
 	wakeOthers func()   // makes the other Works of the store look
 	kinds      []string // names of the kinds of the Work, or nil for all
 	schedules  []string // names that the Work knows
-	serial     bool     // claims may have to wait: the database makes none as it leases
+	serial     bool     // claims may have to wait: the database claims no row at the lease
 
 	feeds  []*feed   // Of run.
 	behind time.Time // of the last look behind a main position. Of run.

@@ -157,7 +157,7 @@ func (l *limiter) admit(h *flight) bool {
 	return q == nil
 }
 
-// take gives h the permits and tokens of quotas, or returns one that lacks them. The caller holds mu.
+// take gives h the permits and tokens of quotas, or returns a quota that lacks them. The caller holds mu.
 func (l *limiter) take(h *flight, all []*quota, now int64) (lacks *quota) {
 	for _, q := range all {
 		if h.term > l.term || !q.may(now) { // permits of an earlier lease have ended (L4)
@@ -287,7 +287,7 @@ func (l *limiter) admitClaims(rows []*flight) []*flight {
 	now, kept := l.clock.nanos(), rows[:0]
 	for _, h := range rows {
 		all := l.covering(&h.row)
-		if l.rows[h] != nil || len(all) == 0 || h.expired(now) || l.closed { // it had room before, or needs none
+		if l.rows[h] != nil || len(all) == 0 || h.expired(now) || l.closed { // the row had room before, or needs no room
 			kept = append(kept, h)
 			continue
 		}
@@ -518,7 +518,7 @@ func (s *sharer) run(ctx context.Context) {
 
 const (
 	shareSoon  = 50 * time.Millisecond  // least pause between two calls of Share
-	shareAgain = 100 * time.Millisecond // pause after one that left the worker with fewer permits than its share
+	shareAgain = 100 * time.Millisecond // pause after a call that left the worker with fewer permits than its share
 )
 
 // step does the work that is due, and returns the time until the next.

@@ -13,7 +13,7 @@ import (
 type Series struct {
 	Entry // the pending occurrence
 
-	// Last is the run that was the last to end, or nil if there was none since the entry was set.
+	// Last is the run that was the last to end, or nil if no run has ended since the entry was set.
 	Last *Run
 }
 

@@ -36,8 +36,8 @@ type Stats struct {
 	Backend map[string]float64
 
 	Set       int64 // entries set and created, in a Tx even if the transaction rolls back
-	Moved     int64 // likewise
-	Cancelled int64 // likewise
+	Moved     int64 // even if the transaction rolls back
+	Cancelled int64 // even if the transaction rolls back
 
 	HandlerStats       // of all handlers
 	Limited      int64 // entries that wait in this process for limits; if they are due, Overdue counts them, too
