@@ -19,11 +19,13 @@ import (
 var kindRows = []row{
 	{"lateness of a group, p99", "%.1f ms"},
 	{"the same beside 100,000 due entries of another group", "%.1f ms"},
-	{"CPU per entry at 5,000/s: 100 kinds / one kind", "%.2f"},
+	{"CPU per entry at 5,000/s: 100 kinds / one kind with keys in order", "%.2f"},
+	{"CPU per entry at 5,000/s: 100 kinds / one kind with keys of 100 prefixes", "%.2f"},
 	{"lateness at 1,000/s, p50", "%.2f ms"},
 	{"the same beside due entries without a handler", "%.2f ms"},
 	{"ratio of the two", "%.2f"},
 	{"`RequeueMany` of 5,000 dead letters", "%.2f s"},
+	{"throughput of 40 handlers: with / without a limit of 40", "%.2f"},
 }
 
 const (
@@ -43,6 +45,7 @@ func (f *Figures) kinds(ctx context.Context, c column, log io.Writer) error {
 				func() error { return f.cpuOfKinds(ctx, c) },
 				func() error { return f.unhandled(ctx, c, crowd) },
 				func() error { return f.requeue(ctx, c) },
+				func() error { return f.limited(ctx, c) },
 			} {
 				if err := measure(); err != nil {
 					return err
@@ -146,18 +149,21 @@ func besideBacklog(ctx context.Context, p place.Place, n int, length time.Durati
 	return late, err
 }
 
-// cpuOfKinds compares the CPU time of 100 kinds with one kind, from the first Set until all have fired.
+// cpuOfKinds compares the CPU time of 100 kinds with one kind, from the first Set until all have fired. Keys of 100
+// prefixes are in as many places of the table as keys of 100 kinds.
 func (f *Figures) cpuOfKinds(ctx context.Context, c column) error {
-	var used [2]float64
-	for i, kinds := range []int{1, 100} {
+	var used [3]float64
+	for i, m := range []Lateness{{kinds: 1}, {kinds: 1, spread: 100}, {kinds: 100}} {
+		m.Workers, m.Rate = 1, 5000
 		before := cpu(c.server)
-		r, err := f.lateness(ctx, c, Lateness{Workers: 1, Rate: 5000, kinds: kinds})
+		r, err := f.lateness(ctx, c, m)
 		if err != nil {
 			return err
 		}
 		used[i] = (cpu(c.server) - before).Seconds() / float64(r.set)
 	}
-	f.note(kindRows[2].name, c, used[1]/used[0])
+	f.note(kindRows[2].name, c, used[2]/used[0])
+	f.note(kindRows[3].name, c, used[2]/used[1])
 	return nil
 }
 
@@ -174,9 +180,9 @@ func (f *Figures) unhandled(ctx context.Context, c column, crowd place.Place) er
 		return err
 	}
 	a, b := milliseconds(percentile(alone.late, 0.5)), milliseconds(percentile(beside.late, 0.5))
-	f.note(kindRows[3].name, c, a)
-	f.note(kindRows[4].name, c, b)
-	f.note(kindRows[5].name, c, b/a)
+	f.note(kindRows[4].name, c, a)
+	f.note(kindRows[5].name, c, b)
+	f.note(kindRows[6].name, c, b/a)
 	return nil
 }
 
@@ -206,10 +212,77 @@ func (f *Figures) requeue(ctx context.Context, c column) error {
 		}
 		began := time.Now()
 		n, err := s.RequeueMany(ctx, durable.Letters{All: true})
-		f.note(kindRows[6].name, c, time.Since(began).Seconds())
+		f.note(kindRows[7].name, c, time.Since(began).Seconds())
 		if err == nil && n != letters {
 			err = fmt.Errorf("%d of %d dead letters were requeued", n, letters)
 		}
 		return err
 	})
+}
+
+// limited compares the throughput of a group under a limit of as many handlers as two workers have with the throughput
+// without the limit.
+func (f *Figures) limited(ctx context.Context, c column) error {
+	var rates [2]float64
+	for i, running := range []int{0, 2 * handlers} {
+		err := f.fresh(ctx, c, func(p place.Place) (err error) {
+			rates[i], err = underLimit(ctx, p, running, int(f.For.Seconds()*2*handlers/handling.Seconds()))
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	f.note(kindRows[8].name, c, rates[1]/rates[0])
+	return nil
+}
+
+const (
+	handlers = 20                    // of each of two workers
+	handling = 10 * time.Millisecond // time that each handler takes
+)
+
+// underLimit returns the rate at which n due entries of a group fire.
+func underLimit(ctx context.Context, p place.Place, running, n int) (rate float64, err error) {
+	var stores [2]*place.Store
+	for i := range stores {
+		if stores[i], err = p.Open(ctx, false); err != nil {
+			return 0, err
+		}
+		defer stores[i].Close()
+	}
+	if running > 0 {
+		if err := stores[0].Limit(ctx, durable.Scope{Group: "group"}, durable.Limit{Running: running}); err != nil {
+			return 0, err
+		}
+	}
+	now := time.Now()
+	if _, err := stores[0].SetMany(ctx, named("", "group", n, func(int) time.Time { return now })); err != nil {
+		return 0, err
+	}
+	work, end := context.WithCancel(ctx)
+	var fired atomic.Int64
+	var works sync.WaitGroup
+	defer works.Wait()
+	defer end()
+	began := time.Now()
+	for _, s := range stores {
+		works.Go(func() {
+			err := s.Work(work, func(context.Context, durable.Firing) error {
+				time.Sleep(handling)
+				if fired.Add(1) == int64(n) {
+					end()
+				}
+				return nil
+			}, &durable.WorkOptions{Concurrency: handlers})
+			if err != nil {
+				end()
+			}
+		})
+	}
+	<-work.Done()
+	if fired.Load() < int64(n) {
+		return 0, fmt.Errorf("%d of %d entries fired", fired.Load(), n)
+	}
+	return float64(n) / time.Since(began).Seconds(), ctx.Err()
 }

@@ -28,6 +28,7 @@ type Lateness struct {
 	Many    int           // entries due in the same second, in place of Rate
 
 	kinds  int            // the number of kinds of a Mux, or 0
+	spread int            // the number of prefixes in the keys of each kind, or 0
 	within time.Duration  // time to set Many; 0 allows for a slow disk
 	server *pgtest.Server // of Place, if it is known
 }
@@ -185,12 +186,15 @@ func (m Lateness) rate(ctx context.Context, s *place.Store, r *recorder) error {
 	return r.await(ctx, r.set)
 }
 
-// prefixed distributes entries over the kinds.
+// prefixed distributes entries over the kinds and prefixes.
 func (m Lateness) prefixed(seq iter.Seq[durable.Entry]) iter.Seq[durable.Entry] {
 	i := 0
 	return func(yield func(durable.Entry) bool) {
 		for e := range seq {
-			if i++; m.kinds > 0 {
+			if i++; m.spread > 0 {
+				e.Key = kindOf(i%m.spread) + e.Key
+			}
+			if m.kinds > 0 {
 				e.Key = kindOf(i%m.kinds) + e.Key
 			}
 			if !yield(e) {
