@@ -25,14 +25,17 @@ type dispatcher struct {
 	handler   Handler
 	queue     *queue
 	callers   callers
+	started   int            // callers with a goroutine. Guarded by the mu of queue.
 	handlers  sync.WaitGroup // goroutines that call the handler
 }
 
-// start starts the goroutines that call the handler.
+// start starts a further goroutine that calls the handler, up to Concurrency. A hundred kinds with few entries have few
+// goroutines: the stack of each grows at the first call of the handler.
 func (d *dispatcher) start() {
-	for i := range d.callers {
+	if d.started < len(d.callers) {
 		d.handlers.Add(1)
-		go d.handle(&d.callers[i])
+		go d.handle(&d.callers[d.started])
+		d.started++
 	}
 }
 

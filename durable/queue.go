@@ -19,6 +19,7 @@ type queue struct {
 	first  []*flight // rows that have had their turn, before the others. Guarded by mu.
 	items  turns     // Guarded by mu.
 	closed bool      // Guarded by mu.
+	start  func()    // starts a further goroutine that calls get, up to a number. Called under mu.
 	idle   int       // goroutines that wait in get. Guarded by mu.
 	waking bool      // one of them was signalled, and has not run. Guarded by mu.
 }
@@ -28,8 +29,8 @@ type queue struct {
 // it leases them.
 const overdueAhead = 8
 
-func newQueue() *queue {
-	q := &queue{}
+func newQueue(start func()) *queue {
+	q := &queue{start: start}
 	q.ready.L = &q.mu
 	return q
 }
@@ -61,10 +62,14 @@ func (q *queue) putFirst(h *flight) bool {
 // rows returns the number of rows. The caller holds mu.
 func (q *queue) rows() int { return len(q.first) + q.items.n }
 
-// wake wakes a goroutine if items wait. A woken goroutine wakes the next one if items remain, before
-// it runs its handler. The caller holds mu.
+// wake wakes a goroutine if items wait, or starts a goroutine if all are busy. The goroutine wakes the next one if items
+// remain, before it runs its handler. The caller holds mu.
 func (q *queue) wake() {
-	if q.rows() > 0 && q.idle > 0 && !q.waking {
+	switch {
+	case q.rows() == 0 || q.waking:
+	case q.idle == 0:
+		q.start()
+	default:
 		q.waking = true
 		q.ready.Signal()
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 func TestQueueThatIsNeverEmptyStaysSmall(t *testing.T) {
-	q := newQueue()
+	q := newQueue(func() {})
 	q.put(&flight{stage: waiting})
 	for range 10_000 {
 		h := &flight{stage: waiting}
@@ -23,7 +23,7 @@ func TestQueueThatIsNeverEmptyStaysSmall(t *testing.T) {
 // Each goroutine that was woken blocks right after get: it has woken the next one by then.
 func TestQueueWakesAGoroutinePerRow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := newQueue()
+		q := newQueue(func() {})
 		var taken atomic.Int64
 		proceed := make(chan struct{})
 		for range 20 {
@@ -44,6 +44,46 @@ func TestQueueWakesAGoroutinePerRow(t *testing.T) {
 		synctest.Wait()
 		require.EqualValues(t, 16, taken.Load())
 		close(proceed)
+		q.close()
+	})
+}
+
+// Goroutines start as they are needed: one for each row that finds all of them busy.
+func TestQueueStartsOnlyNeededGoroutines(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var q *queue
+		var started, taken atomic.Int64
+		proceed := make(chan struct{})
+		q = newQueue(func() {
+			if started.Add(1) > 3 {
+				started.Add(-1)
+				return
+			}
+			go func() {
+				for q.get() != nil {
+					taken.Add(1)
+					<-proceed
+				}
+			}()
+		})
+		for i := range int64(5) {
+			q.put(&flight{stage: waiting})
+			synctest.Wait()
+			require.Equal(t, min(i+1, 3), started.Load())
+		}
+		require.EqualValues(t, 3, taken.Load())
+		for range 5 {
+			proceed <- struct{}{}
+		}
+		synctest.Wait()
+		require.EqualValues(t, 5, taken.Load())
+		for range 10 {
+			q.put(&flight{stage: waiting})
+			synctest.Wait()
+			proceed <- struct{}{}
+			synctest.Wait()
+		}
+		require.EqualValues(t, 3, started.Load())
 		q.close()
 	})
 }

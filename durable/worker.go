@@ -52,7 +52,8 @@ func newWorker(ctx context.Context, e *env, all *works, ks []*kind, handlers []H
 	feeds, names, schedules, serial := []*feed{}, []string{}, make(map[string]bool), false
 	for i, k := range ks {
 		d := &dispatcher{common: shared, completer: w.completer, limiter: w.limiter, wheel: wheel,
-			kind: k, handler: handlers[i], queue: newQueue(), callers: make(callers, k.options.Concurrency)}
+			kind: k, handler: handlers[i], callers: make(callers, k.options.Concurrency)}
+		d.queue = newQueue(d.start)
 		w.dispatchers = append(w.dispatchers, d)
 		w.limiter.parts = append(w.limiter.parts, limitedKind{k, d.callers, d.queue})
 		if byName[""] != nil {
@@ -79,9 +80,6 @@ func newWorker(ctx context.Context, e *env, all *works, ks []*kind, handlers []H
 func (w *worker) run(ctx context.Context) {
 	background, end := context.WithCancel(context.Background())
 	defer end()
-	for _, d := range w.dispatchers {
-		d.start()
-	}
 	var loops sync.WaitGroup
 	loops.Go(func() { w.lease.run(background) })
 	loops.Go(func() { w.sharer.run(background) })
