@@ -54,6 +54,12 @@ func TestStraysLeaveOutHandledEntries(t *testing.T) {
 			endMail, endSMS := f.workMux(&mail), f.workMux(&sms)
 			return func() { endMail(); endSMS() }
 		},
+		"beside all kinds": func(f *fixture) func() {
+			var mail durable.Mux
+			mail.Handle("mail/", f.noted("", nil), nil)
+			end, endMail := f.work(hang, &durable.WorkOptions{Concurrency: 1, MaxHeld: 1, DrainTimeout: -1}), f.workMux(&mail)
+			return func() { endMail(); end() }
+		},
 		"paused": func(f *fixture) func() {
 			var m durable.Mux
 			m.Handle("mail/", f.noted("", nil), nil)
