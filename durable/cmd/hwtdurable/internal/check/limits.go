@@ -23,10 +23,10 @@ type limited struct {
 	From, To int64
 }
 
-// settled is the time after which a new limit counts the handlers that ran before it.
-const settled = 500 * time.Millisecond
+// counted is the time after which a first limit counts the handlers that ran before the limit.
+const counted = 500 * time.Millisecond
 
-// limit bounds handlers that overlap otherwise, and changes the limit. Meanwhile, a worker dies, stalls, or is deployed
+// limit bounds handlers that overlap otherwise, and changes the limit, while a worker dies, stalls, or is deployed
 // (promise 12).
 func (s *scene) limit(ctx context.Context) error {
 	begin, group := now(), fmt.Sprint(groupPrefix, 1)
@@ -36,7 +36,7 @@ func (s *scene) limit(ctx context.Context) error {
 			held := limited{Scope: scope, Limit: l}
 			err := store.Limit(ctx, scope, l)
 			if held.From = now(); i == 0 {
-				held.From += int64(settled)
+				held.From += int64(counted)
 			}
 			if err == nil {
 				err = setMany(ctx, store, durable.Entry{Key: fmt.Sprint(limitPrefix, i, "-"), Due: time.Now(), Group: group}, 100, time.Second)
