@@ -56,7 +56,7 @@ func exercise(t *testing.T, s *postgres.Store, pool *pgxpool.Pool) {
 	})
 	require.NoError(t, err)
 	require.Equal(t, 600, n)
-	n, err = s.CancelPrefix(ctx, "many/")
+	n, err = s.CancelMany(ctx, durable.Scope{Prefix: "many/"})
 	require.NoError(t, err)
 	require.Equal(t, 600, n)
 	for missing := map[string]int{odd: 1, "dead": 1, "series": 2, "tx": 1}; len(missing) > 0; {
