@@ -39,9 +39,10 @@ const copiedSQL = `SELECT witness <> coalesce(pg_sequence_last_value({s.witness}
 // behindSQL are the sequences behind their rows, with the largest value of the rows.
 const behindSQL = `SELECT name, rows FROM (VALUES
 		('generation', coalesce(pg_sequence_last_value({s.generation}), 0),
-			greatest((SELECT max(generation) FROM {s}.entry), (SELECT max(generation) FROM {s}.dead))),
+			greatest((SELECT max(generation) FROM {s}.entry), (SELECT max(generation) FROM {s}.dead),
+				(SELECT max(version) FROM {s}.limits), (SELECT max(limits) FROM {s}.worker))),
 		('worker_id_seq', coalesce(pg_sequence_last_value({s.worker_id_seq}), 0),
-			greatest((SELECT max(id) FROM {s}.worker), (SELECT max(holder) FROM {s}.entry))::int8)) v (name, last, rows)
+			greatest((SELECT max(id) FROM {s}.worker), (SELECT max(holder) FROM {s}.entry), (SELECT max(worker) FROM {s}.permit))::int8)) v (name, last, rows)
 	WHERE rows > last`
 
 // preparer prepares the database for the backend.
@@ -195,7 +196,8 @@ func behindOf(all *[]sequence) func(scanner) error {
 }
 
 // checkSequences moves sequences that are behind their rows, or returns an error. Generations would
-// start again below the generations that handlers know, and dead letters would collide.
+// start again below the generations that handlers know, dead letters would collide, and workers would
+// not notice that a limit changes: its version is a generation.
 func (p preparer) checkSequences(ctx context.Context, tx pgx.Tx) error {
 	q := pgxQuerier{tx, p.text}
 	var copied, allowed bool

@@ -47,6 +47,45 @@ func TestOpenMovesSequencesBehindTheirRows(t *testing.T) {
 	require.Equal(t, 2, log.count("moving a sequence"), log)
 }
 
+// Limits have versions of the same sequence. They may be the only rows: all entries have fired.
+func TestOpenMovesSequencesBehindLimits(t *testing.T) {
+	pool := newPool(t, "")
+	mail, sms := backend.Limit{Scope: backend.Scope{Prefix: "mail/"}, Running: 5}, backend.Limit{Scope: backend.Scope{Prefix: "sms/"}, Running: 5}
+	for name, change := range map[string]string{
+		"limits":  "UPDATE bounded.worker SET limits = 0",
+		"workers": "UPDATE bounded.limits SET version = 1",
+		"permits": "DELETE FROM bounded.worker; INSERT INTO bounded.permit VALUES ('mail/', '', 99, 3, 3)",
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := open(t, pool, postgres.Options{Schema: fresh(t, "bounded")})
+			for range 30 {
+				apply(t, b, set("k", time.Now().Add(time.Hour)))
+			}
+			apply(t, b, backend.Op{Kind: backend.Cancel, Row: backend.Row{Key: "k"}})
+			require.NoError(t, b.SetLimit(t.Context(), mail))
+			require.NoError(t, b.SetLimit(t.Context(), sms))
+			known, err := b.Limited(t.Context(), backend.Version{})
+			require.NoError(t, err)
+			worker := register(t, b)
+			administer(t, "postgres", change+`; ALTER SEQUENCE bounded.generation RESTART; ALTER SEQUENCE bounded.witness RESTART;
+				ALTER SEQUENCE bounded.worker_id_seq RESTART`)
+
+			b = open(t, pool, postgres.Options{Schema: "bounded"})
+			if name == "permits" {
+				worker = register(t, b)
+				require.Greater(t, worker, int64(99))
+			}
+			_, err = b.Share(t.Context(), worker, known.Version.Newest, nil)
+			require.NoError(t, err)
+			require.NoError(t, b.SetLimit(t.Context(), mail))
+			now, err := b.Limited(t.Context(), backend.Version{})
+			require.NoError(t, err)
+			require.Greater(t, now.Version.Newest, known.Version.Newest)
+			require.Equal(t, 1, now.Unaware)
+		})
+	}
+}
+
 // Before Open has moved the sequence, an entry may get the key and the generation of a dead letter.
 func TestLetterWithATakenGenerationIsBuried(t *testing.T) {
 	pool := newPool(t, "")
