@@ -3,6 +3,7 @@ package backend
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"sync"
 	"time"
 )
@@ -11,14 +12,17 @@ import (
 // events of a store that may repeat. Its zero value has no errors. It is safe for concurrent use.
 type Trouble struct {
 	mu     sync.Mutex
-	count  int64                // Guarded by mu.
-	last   error                // Guarded by mu.
-	at     time.Time            // of last. Guarded by mu.
-	logged map[string]time.Time // by message and cause. Guarded by mu.
+	count  int64                           // Guarded by mu.
+	last   error                           // Guarded by mu.
+	at     time.Time                       // of last. Guarded by mu.
+	logged map[string]map[string]time.Time // by message and cause. Guarded by mu.
 }
 
 // TroubleEvery is the pause after which the same cause is logged again.
 const TroubleEvery = time.Minute
+
+// maxCauses is the number of causes of one message that are logged within TroubleEvery.
+const maxCauses = 100
 
 // Note counts an error, and logs it as Log does.
 func (t *Trouble) Note(logger *slog.Logger, message, cause string, err error, args ...any) {
@@ -29,19 +33,38 @@ func (t *Trouble) Note(logger *slog.Logger, message, cause string, err error, ar
 	t.Log(logger, slog.LevelWarn, message, cause, append([]any{"error", err}, args...)...)
 }
 
-// Log logs a message with args, unless it has logged the message with the same cause in the last TroubleEvery.
+// Log logs a message with args, unless it has logged the message with the same cause in the last TroubleEvery,
+// or with 100 other causes.
 func (t *Trouble) Log(logger *slog.Logger, level slog.Level, message, cause string, args ...any) {
+	if t.isNew(message, cause, time.Now()) {
+		logger.Log(context.Background(), level, message, args...)
+	}
+}
+
+// isNew reports whether a message with a cause is to be logged now, and notes that it is. A message with many causes,
+// as with one for each series, does not keep other messages out of the log.
+func (t *Trouble) isNew(message, cause string, now time.Time) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	now, kind := time.Now(), message+cause
-	if at, known := t.logged[kind]; known && now.Sub(at) < TroubleEvery {
-		return
+	causes := t.logged[message]
+	if at, known := causes[cause]; known && now.Sub(at) < TroubleEvery {
+		return false
 	}
-	if t.logged == nil || len(t.logged) > 100 { // of texts that vary
-		t.logged = make(map[string]time.Time)
+	if len(causes) >= maxCauses {
+		maps.DeleteFunc(causes, func(_ string, at time.Time) bool { return now.Sub(at) >= TroubleEvery })
 	}
-	t.logged[kind] = now
-	logger.Log(context.Background(), level, message, args...)
+	switch {
+	case t.logged == nil:
+		t.logged = make(map[string]map[string]time.Time)
+		fallthrough
+	case causes == nil:
+		causes = make(map[string]time.Time)
+		t.logged[message] = causes
+	case len(causes) >= maxCauses:
+		return false
+	}
+	causes[cause] = now
+	return true
 }
 
 // Last returns the number of errors, and the last error with its time, or nil before the first.
