@@ -190,6 +190,22 @@ func TestReliefLeavesARetiredWorker(t *testing.T) {
 	})
 }
 
+// On a busy machine, reliefs come before the worker.
+func TestWaryWorkerRetiresAfterLinger(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		e := newIdleTimer(t) // whose worker, the test, is late
+		e.wary()
+		e.core.worker.workers.Store(1)
+		e.after(t, time.Hour, nothing).Cancel()
+		e.rest(t)
+		assert.Empty(t, e.stopReliefs())
+		pass(linger)
+		e.core.worker.runRelief()
+		assert.Equal(t, retired, e.finish(t))
+		assert.Zero(t, e.core.worker.workers.Load())
+	})
+}
+
 // A relief runs a task when the goroutine that it replaced wakes (W4).
 func TestGoroutineThatWakesDuringARelief(t *testing.T) {
 	inBubble(t, func(t *testing.T) {

@@ -174,3 +174,18 @@ func TestStopAfterRetirementGivesNotices(t *testing.T) {
 		assert.Equal(t, [2]int{0, 1}, task.counts())
 	})
 }
+
+// Nothing waits for a worker that is late to retire.
+func TestLateRetirementIsNoLag(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		e := newIdleTimer(t)
+		e.core.worker.workers.Store(1)
+		e.after(t, time.Hour, nothing).Cancel()
+		e.rest(t)
+		time.Sleep(linger + time.Second)
+		assert.Zero(t, e.Stats().Lag)
+		require.Equal(t, retired, e.finish(t))
+		assert.Zero(t, e.Stats().MaxLag)
+		assert.Zero(t, e.core.worker.sleeper.Load().reliefs.waryUntil)
+	})
+}

@@ -33,9 +33,9 @@ import (
 //	    sleeping again. Usually one goroutine sleeps and works in turn. A relief may clear
 //	    sleeping in its place (relief.go). A goroutine that wakes while a relief is the
 //	    worker sleeps on.
-//	W5. A worker without pending timeouts sets its alarm to linger later, and retires if it
-//	    finds nothing then, unless Start was called. A relief never retires, because
-//	    another goroutine sleeps in the worker's place.
+//	W5. A worker without pending timeouts has no alarm, and so no reliefs. Unless Start was
+//	    called, its runtime timer goes off linger later. The worker retires if it finds nothing
+//	    then. A relief never retires, because another goroutine sleeps, or is about to begin.
 //	W6. Once a worker has closed notices, done is closed by the last goroutine that ends, also
 //	    of errands. A Stop that finds no goroutine starts a worker.
 
@@ -310,8 +310,8 @@ func (w *worker) shut() {
 //go:noinline
 func runWorker(w *worker, g *shift) { w.work(g) }
 
-// linger is the time for which a worker without pending timeouts stays. Leak checkers look again for some
-// tenths of a second.
+// linger is the time for which a worker without pending timeouts stays. Leak checkers look
+// again for some tenths of a second.
 const linger = 50 * time.Millisecond
 
 // sleeper is the place where the worker sleeps.
@@ -364,18 +364,18 @@ func (s *sleeper) sleep(quit <-chan struct{}) {
 }
 
 // setAlarm has the worker work when the clock reaches at. The alarm covers deadlines from
-// covers on. If at is never, the alarm is the time to retire (W5).
+// covers on. If at is never, there is no alarm, and an idle worker lingers (W5).
 func (w *worker) setAlarm(at, covers int64) {
 	now := w.env.clock.Now()
-	w.retireAt = never
-	if at == never && w.idle() {
-		at = now + int64(linger)
-		w.retireAt = at
-	}
 	if at == never {
 		w.clearAlarm(covers)
+		if w.idle() {
+			w.retireAt = now + int64(linger)
+			w.sleeper.Load().timer.Reset(linger)
+		}
 		return
 	}
+	w.retireAt = never
 	w.intake.alarm.set(at, covers, at+w.env.onTime)
 	w.sleeper.Load().set(now, time.Duration(at-now))
 }
@@ -402,7 +402,7 @@ func (w *worker) correctAlarm() {
 		}
 	}
 	a.cover(covers)
-	if at != a.at.Load() { // always without pending timeouts: the worker lingers again
+	if at != a.at.Load() || at == never { // a worker without pending timeouts lingers again
 		w.setAlarm(at, covers)
 		if w.intake.phase.Load() == ticking { // a caller woke the worker meanwhile (R3)
 			a.assist(w.env.clock.Now() + w.env.onTime)
