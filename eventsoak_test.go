@@ -99,7 +99,7 @@ func newSoakedRound(t *testing.T, number int, length int64) *soakedRound {
 
 // Run implements hwt.TimerTask. Sometimes it arms its event against the callers.
 func (e *soakedEvent) Run(timeout hwt.Timeout) error {
-	e.runs.Add(1)
+	defer e.runs.Add(1) // at the end, so that rest waits for a task that arms its event
 	deadline := timeout.Deadline()
 	expired := timeout.IsExpired() // unless it has been armed since
 	if expired && timeout.Deadline().Equal(deadline) && time.Now().Before(deadline) {
@@ -179,32 +179,34 @@ func (r *soakedRound) run(t *testing.T) {
 	}
 	callers.Wait()
 	r.closing.Store(true)
-	for i := range r.events {
-		r.events[i].cancel()
-	}
-	r.rest(t)
+	r.rest(t, (*soakedEvent).cancel) // a task may arm its event after a Cancel
 	before := make([]int64, soakEvents)
 	for i := range r.events {
 		before[i] = r.events[i].runs.Load()
 		require.NoError(t, r.events[i].arm(time.Duration(i)*time.Microsecond))
 	}
-	r.rest(t)
+	r.rest(t, nil)
 	for i := range r.events {
 		require.Equal(t, before[i]+1, r.events[i].runs.Load(), "%s: runs of one more Arm", r.name)
 	}
 	r.stop(t)
 }
 
-// rest waits until no event is pending, and no task runs.
-func (r *soakedRound) rest(t *testing.T) {
-	var seen string
+// rest waits until no event is pending, and no task runs, twice in succession with the same
+// counts: between two reads, an event may expire. Each time, rest first calls end for each event.
+func (r *soakedRound) rest(t *testing.T, end func(*soakedEvent)) {
+	var seen, before string
 	if !assert.Eventually(t, func() bool {
-		stats, runs := r.timer.Stats(), int64(0)
+		runs := int64(0)
 		for i := range r.events {
+			if end != nil {
+				end(&r.events[i])
+			}
 			runs += r.events[i].runs.Load()
 		}
-		seen = fmt.Sprintf("%d runs, %+v", runs, stats)
-		return stats.Pending == 0 && runs == stats.Expired
+		stats := r.timer.Stats()
+		before, seen = seen, fmt.Sprintf("%d runs of %d, %d pending", runs, stats.Expired, stats.Pending)
+		return stats.Pending == 0 && runs == stats.Expired && seen == before
 	}, time.Minute, time.Millisecond) {
 		t.Fatalf("%s is not at rest: %s", r.name, seen)
 	}
@@ -225,7 +227,7 @@ func (r *soakedRound) stop(t *testing.T) {
 
 // check compares the counts of the round with those of its timer.
 func (r *soakedRound) check(t *testing.T) soakCounts {
-	r.rest(t)
+	r.rest(t, nil)
 	got := soakCounts{operations: r.operations.Load()}
 	for i := range r.events {
 		e := &r.events[i]

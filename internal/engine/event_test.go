@@ -131,6 +131,21 @@ func TestWorkerTicksWhileAnEventIsInUse(t *testing.T) {
 	})
 }
 
+func TestLivesOfEventsArriveOnce(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		e := newIdleTimer(t)
+		e.core.schedule.noteSleep(0)
+		once, often := e.event(t), e.event(t)
+		require.NoError(t, once.Arm(time.Hour))
+		for range 10 {
+			require.NoError(t, often.Arm(time.Hour))
+			require.True(t, often.Cancel())
+		}
+		e.core.drainAll()
+		assert.EqualValues(t, 11, e.core.schedule.draining.arrivals)
+	})
+}
+
 func TestArmToLaterPushesNothing(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newIdleTimer(t)

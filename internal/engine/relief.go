@@ -13,20 +13,24 @@ import (
 // timer next, because it was just created.
 //
 //	R1. Nothing depends on a relief: the alarm or the token wakes the worker, too. A relief
-//	    ends if it finds the worker at work or on time, or mu locked.
-//	R2. One relief comes after each token. Reliefs come after an alarm only if the worker was
-//	    late by more than lateWake within the time wary. A machine with free processors
-//	    does not pay for them.
-//	R3. The caller that leaves a token sets its relief without mu. It then looks at phase, and
-//	    stops the relief if the worker may have ended, which stops all. A holder of mu that
-//	    sets an alarm meanwhile looks at phase, too, and sets the relief again.
+//	    ends if it finds the worker at work or on time, or mu locked. If mu is locked while
+//	    phase is ticking, the relief of the token comes again.
+//	R2. One relief comes after each token of a caller that moved phase. Reliefs come after
+//	    alarms for the time wary after the worker was late by more than lateWake. A machine
+//	    with free processors does not pay for them.
+//	R3. A worker that ends stops all reliefs. A caller may set the relief of a token after
+//	    that, because it does so without mu. The caller therefore looks at phase afterwards,
+//	    and stops the relief if the timer is stopped. A holder of mu that sets an alarm
+//	    meanwhile looks at phase, too, and sets the relief again.
 
 // reliefAfter is the lateness of the worker at which each relief comes. Several are
 // needed, because a relief itself may have to wait for a processor.
 var reliefAfter = [...]time.Duration{0, maxOnTime, 2 * maxOnTime, 4 * maxOnTime, 8 * maxOnTime}
 
 const (
-	afterToken = 2 // the relief that comes after a token
+	// afterToken is the relief that comes after a token. A timer of a quiet process is up to a
+	// millisecond late itself: an earlier relief would often come in addition to the worker.
+	afterToken = 2
 
 	lateWake = 4 * time.Millisecond
 	wary     = 10 * time.Second

@@ -149,6 +149,41 @@ func TestWorkerThatWasWokenByATokenIsRelieved(t *testing.T) {
 	})
 }
 
+// A caller holds mu when the relief of a token comes.
+func TestReliefOfATokenFindsTheLockFree(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		e := newIdleTimer(t) // whose worker, the test, never runs
+		e.core.worker.workers.Add(1)
+		e.after(t, time.Hour, nothing)
+		e.rest(t)
+		e.wary() // for the alarm that the relief sets
+		e.core.mu.Lock()
+		timeout := e.after(t, 0, nothing)
+		pass(reliefAfter[afterToken])
+		e.core.mu.Unlock()
+		pass(2 * tick)
+		assert.True(t, timeout.IsExpired())
+		e.core.worker.workers.Add(-1)
+	})
+}
+
+// The worker notes its lateness itself: a relief that took its place was on time.
+func TestRelievedWorkerNotesItsLateness(t *testing.T) {
+	for name, c := range map[string]struct {
+		late time.Duration
+		wary bool
+	}{"on time": {lateWake, false}, "late": {lateWake + 1, true}} {
+		inBubble(t, func(t *testing.T) {
+			e := newIdleTimer(t) // whose worker, the test, is late
+			e.after(t, 5*tick, nothing)
+			e.rest(t)
+			time.Sleep(time.Duration(e.core.intake.alarm.at.Load()-e.core.env.clock.Now()) + c.late)
+			e.core.worker.sleep()
+			assert.Equal(t, c.wary, e.core.worker.sleeper.Load().reliefs.waryUntil > 0, name)
+		})
+	}
+}
+
 // No goroutine takes the token of a worker that waits for a processor. Another caller sets its
 // alarm at that moment, or a relief of an earlier alarm comes.
 func TestReliefOfATokenIsNotPostponed(t *testing.T) {

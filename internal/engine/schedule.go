@@ -106,7 +106,7 @@ type draining struct {
 	complete bool  // the latest one ended with an empty intake
 	resumeAt int64 // while the worker is behind, the intake is left alone until then
 	stale    bool  // since then the worker slept, or ran users' code
-	arrivals int64 // timeouts taken out of the intake, and lives of events, since the worker fell asleep, until it fired
+	arrivals int64 // timeouts taken out of the intake, and further lives of events, since the worker fell asleep, until it fired
 	sleptAt  int64 // the time at which the worker fell asleep; -1 before the first time
 	fired    bool  // the worker has run users' code since
 }
@@ -452,9 +452,11 @@ func (s *schedule) drainChanged(from *stripe, b *budget) {
 	if from.changed.Empty() {
 		return
 	}
+	was := from.drained.Load()
 	s.drainQueue(from, &from.changed, b)
+	drained := from.drained.Load() - was
 	if lives := from.newLives(); !s.draining.fired {
-		s.draining.arrivals += lives // an event may have had many since its last drain
+		s.draining.arrivals += max(lives-drained, 0) // an event may have had many since its last drain
 	}
 }
 

@@ -142,10 +142,21 @@ func (w *worker) run(g *shift) action {
 		switch next := w.step(g); {
 		case next == goOn:
 		case next == sleep && !g.relief:
-			w.sleeper.Load().sleep(w.quit)
+			w.sleep()
 		default:
 			return next
 		}
+	}
+}
+
+// sleep sleeps. If the alarm goes off and the goroutine then waits for a processor, sleep notes
+// the wait, even if a relief has done the work on time (R2).
+func (w *worker) sleep() {
+	s := w.sleeper.Load()
+	if late := s.sleep(w.quit); late > lateWake {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		s.reliefs.noteLate(w.env.clock.Now())
 	}
 }
 
@@ -354,13 +365,15 @@ func (s *sleeper) wake() {
 }
 
 // sleep sleeps until the alarm goes off, a caller wakes the worker, or the timer is
-// stopped.
-func (s *sleeper) sleep(quit <-chan struct{}) {
+// stopped. sleep returns the lateness after an alarm.
+func (s *sleeper) sleep(quit <-chan struct{}) (late time.Duration) {
 	select {
-	case <-s.timer.C:
+	case at := <-s.timer.C:
+		return time.Since(at)
 	case <-s.token:
 	case <-quit:
 	}
+	return 0
 }
 
 // setAlarm has the worker work when the clock reaches at. The alarm covers deadlines from
@@ -415,6 +428,9 @@ func (w *worker) correctAlarm() {
 // worker that runs tasks, however long they take.
 func (w *worker) runRelief() {
 	if !w.mu.TryLock() { // the worker is at work, or a caller that leaves it asleep (R1)
+		if w.intake.phase.Load() == ticking { // a token has no further relief
+			w.relieveWoken()
+		}
 		return
 	}
 	if !w.isLate() {
