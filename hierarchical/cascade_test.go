@@ -73,6 +73,9 @@ func newCascade(t *testing.T, step int, act func(c *cascade)) *cascade {
 	w.maxBucketLen = 2
 	wheel := &stepped{w, func() {
 		<-c.ready
+		if c.runs.Load() > 0 {
+			return // the cascade is over, and the worker retires
+		}
 		if c.steps++; c.steps == step {
 			done := make(chan struct{})
 			go func() {
