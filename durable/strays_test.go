@@ -1,8 +1,10 @@
 package durable_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -11,6 +13,7 @@ import (
 
 	"github.com/hashedwheel/hwt/clock"
 	"github.com/hashedwheel/hwt/durable"
+	"github.com/hashedwheel/hwt/durable/backend"
 )
 
 const strayText = "no Work of this store handles their"
@@ -29,12 +32,43 @@ func TestStraysAreLoggedOncePerMinute(t *testing.T) {
 		assert.NotContains(t, f.log.String(), strayText, "entries that are due for less than a minute")
 		time.Sleep(time.Minute + time.Second)
 		assert.Equal(t, 2, strings.Count(f.log.String(), strayText))
-		assert.Contains(t, f.log.String(), "kind=mial/ key=mial/1 overdue=1m59s")
+		assert.Contains(t, f.log.String(), "kind=mial key=mial/1 overdue=1m59s")
 		assert.Contains(t, f.log.String(), `kind="" key=plain`)
 		time.Sleep(10 * time.Minute)
 		assert.Equal(t, 22, strings.Count(f.log.String(), strayText))
 		assert.NotContains(t, f.log.String(), "later/1")
 		assert.Equal(t, []string{" mail/1"}, f.firedKeys())
+	})
+}
+
+// slowLook is a DB with looks for strays that take 1 to 5 ms.
+type slowLook struct {
+	*faulty
+	looks atomic.Int64
+}
+
+func (l *slowLook) Stray(ctx context.Context, kinds, schedules []string, before int64) (backend.Row, error) {
+	time.Sleep(time.Duration(1+l.looks.Add(1)*7%5) * time.Millisecond)
+	return l.DB.Stray(ctx, kinds, schedules, before)
+}
+
+// Each look finds the stray, and then no other: 19 looks are 38 calls, with several Works, too.
+func TestStoreLooksForStraysOncePerMinute(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		slow := &slowLook{faulty: f.b}
+		s, err := durable.New(t.Context(), slow, &durable.Options{Logger: f.log.logger()})
+		require.NoError(t, err)
+		f.Store = s
+		for range 3 {
+			var m durable.Mux
+			m.Handle("mail/", f.noted("", nil), nil)
+			defer f.workMux(&m)()
+			time.Sleep(5 * time.Second)
+		}
+		f.setIn("mial/1", -16*time.Second)
+		time.Sleep(19*time.Minute + 30*time.Second)
+		assert.Equal(t, 19, strings.Count(f.log.String(), strayText))
+		assert.EqualValues(t, 38, slow.looks.Load())
 	})
 }
 

@@ -16,6 +16,7 @@ type works struct {
 	all    map[*worker]struct{} // running Works, draining ones included. Guarded by mu.
 	turn   uint                 // Work that is offered the next near row, modulo their number. Guarded by mu.
 	closed bool                 // no further Work starts. Guarded by mu.
+	looked time.Time            // time of the last look for strays. Guarded by mu.
 	ended  sync.Cond            // signals that all shrank
 }
 
@@ -86,6 +87,18 @@ func (w *works) running(pattern string) (n int64, oldest time.Duration, waiting 
 		}
 	}
 	return n, oldest, waiting
+}
+
+// look reports whether a look for strays is due a pause after the last, and notes it. Each Work asks after each pause, give or take the
+// time that its goroutine waits for a processor.
+func (w *works) look(now time.Time, pause time.Duration) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if now.Sub(w.looked) < pause-time.Second {
+		return false
+	}
+	w.looked = now
+	return true
 }
 
 // handled returns the kinds that the Works handle, or an empty list for all kinds, and the schedules that they know.
