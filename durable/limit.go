@@ -34,6 +34,11 @@ type LimitUse struct {
 	Wants int // handlers that run, or would run without the limit, as far as workers hold their entries
 }
 
+// String returns the scope, the limit, and its use.
+func (u LimitUse) String() string {
+	return fmt.Sprintf("%v: limit %+v, %d held, %d wanted", u.Scope, u.Limit, u.Held, u.Wants)
+}
+
 // complete returns the limit of a scope for the backend.
 func (l Limit) complete(scope Scope) (backend.Limit, error) {
 	expected := ""
@@ -65,7 +70,8 @@ const awareEvery = 20 * time.Millisecond
 // unless they fill WorkOptions.MaxHeld.
 //
 // Limit waits until all workers of the store keep the limit, up to a second, or up to Options.Lease for a worker
-// that does not respond. Until then, no handler begins under the limit. After Limit has returned, a handler begins only if
+// that does not respond. Until then, workers that know a limit of Running begin no handler of the scope; the others
+// continue without the limit. A worker that does not respond stops the scope for up to Options.Lease. After Limit has returned, a handler begins only if
 // fewer than Running others run, counting those that ran before.
 // Handlers that run continue. If ctx ends before, the limit is stored, and the error says so.
 //

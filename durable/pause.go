@@ -16,6 +16,11 @@ type Pause struct {
 	Since  time.Time // time of the call of Store.Pause, which fills it in
 }
 
+// String returns the scope of the pause, its reason, who paused, and since when.
+func (p Pause) String() string {
+	return fmt.Sprintf("%v paused by %q since %s: %q", p.Scope, p.By, p.Since.Format(time.RFC3339), p.Reason)
+}
+
 // Pause keeps the entries of a scope from firing until Resume, in all processes. It replaces a pause of
 // the same scope. After Pause has returned, no worker claims a paused entry: entries that
 // a worker has claimed before still fire, once. Paused entries can be set, moved, and cancelled. They are not

@@ -122,3 +122,10 @@ func TestCancelManyReturnsErrorsOfTheDatabase(t *testing.T) {
 		assert.Empty(t, f.keys())
 	})
 }
+
+func TestPauseAndLimitUsePrintAllFields(t *testing.T) {
+	p := durable.Pause{Scope: durable.Scope{All: true}, Reason: "why", By: "me", Since: time.Unix(0, 0).UTC()}
+	assert.Equal(t, `all entries paused by "me" since 1970-01-01T00:00:00Z: "why"`, p.String())
+	l := durable.LimitUse{Scope: durable.Scope{Prefix: "mail/"}, Limit: durable.Limit{Running: 77}, Held: 5, Wants: 9}
+	assert.Equal(t, `prefix "mail/": limit {Running:77 PerSecond:0 Burst:0}, 5 held, 9 wanted`, l.String())
+}
