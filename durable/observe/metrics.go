@@ -118,7 +118,7 @@ var described = []metric{
 	number(metrics.Counter, "postponed", "Attempts that returned Postpone", func(s durable.Stats) int64 { return s.Postponed }),
 	number(metrics.Counter, "given_up", "Entries that became dead letters", func(s durable.Stats) int64 { return s.GivenUp }),
 	number(metrics.Counter, "overtime", "Attempts that went on after the end of their Timeout", func(s durable.Stats) int64 { return s.Overtime }),
-	number(metrics.Counter, "missed", "Claims that left out missed occurrences", func(s durable.Stats) int64 { return s.Missed }),
+	number(metrics.Counter, "missed", "Claims that left out occurrences, missed or overlapping", func(s durable.Stats) int64 { return s.Missed }),
 	number(metrics.Counter, "overtaken", "Claims that a Cancel, a Move, or another worker won", func(s durable.Stats) int64 { return s.Overtaken }),
 	number(metrics.Counter, "fenced", "Firings prevented because the lease had ended", func(s durable.Stats) int64 { return s.Fenced }),
 	number(metrics.Counter, "adopted", "Entries taken over from workers that were gone", func(s durable.Stats) int64 { return s.Adopted }),

@@ -20,6 +20,7 @@ import (
 	"github.com/hashedwheel/hwt/durable"
 	"github.com/hashedwheel/hwt/durable/memory"
 	"github.com/hashedwheel/hwt/durable/observe"
+	"github.com/hashedwheel/hwt/inspect"
 	"github.com/hashedwheel/hwt/metrics"
 )
 
@@ -146,6 +147,31 @@ func TestLastRunsOfSeriesAreVisible(t *testing.T) {
 		assert.Len(t, rows[1], 3, "yearly has not run")
 		cancel()
 		require.NoError(t, <-done)
+	})
+}
+
+func TestPostponedAttemptsAreVisible(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, err := memory.Open(t.Context(), nil)
+		require.NoError(t, err)
+		defer s.Close()
+		_, err = s.Set(t.Context(), durable.Entry{Key: "mail/1", Due: time.Now()})
+		require.NoError(t, err)
+		var m durable.Mux
+		m.Handle("mail/", func(context.Context, durable.Firing) error { return durable.Postpone(time.Hour) }, nil)
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- s.WorkMux(ctx, &m) }()
+		time.Sleep(time.Minute)
+		blocks, err := observe.Section(s.Store).Read(ctx)
+		require.NoError(t, err)
+		cancel()
+		require.NoError(t, <-done)
+		store, kinds := blocks[2], blocks[3]
+		assert.Contains(t, store.Figures, inspect.Figure{Name: "postponed", Value: int64(1)})
+		column := slices.Index(kinds.Table.Columns, "postponed")
+		require.GreaterOrEqual(t, column, 0)
+		assert.Equal(t, int64(1), kinds.Table.Rows[0][column])
 	})
 }
 

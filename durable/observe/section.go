@@ -137,6 +137,7 @@ func doneBlock(st durable.Stats) inspect.Block {
 		{Name: "lateness, p50", Value: st.Lateness.Quantile(0.5)},
 		{Name: "lateness, p99", Value: st.Lateness.Quantile(0.99)},
 		{Name: "retried", Value: st.Retried},
+		{Name: "postponed", Value: st.Postponed},
 		{Name: "given up", Value: st.GivenUp, Bad: st.GivenUp > 0},
 		{Name: "claims overtaken", Value: st.Overtaken},
 		{Name: "firings fenced", Value: st.Fenced},
@@ -159,10 +160,10 @@ func errorBlock(st durable.Stats) inspect.Block {
 // kindsBlock shows the kinds of the store's Mux.
 func kindsBlock(st durable.Stats) inspect.Block {
 	table := inspect.Table{Columns: []string{"kind", "fired", "running", "longest running", "overtime",
-		"lateness, p50", "lateness, p99", "retried", "given up"}}
+		"lateness, p50", "lateness, p99", "retried", "postponed", "given up"}}
 	for _, k := range st.Kinds {
 		table.Rows = append(table.Rows, []any{k.Pattern, k.Fired, k.Running, k.Longest, k.Overtime,
-			k.Lateness.Quantile(0.5), k.Lateness.Quantile(0.99), k.Retried, k.GivenUp})
+			k.Lateness.Quantile(0.5), k.Lateness.Quantile(0.99), k.Retried, k.Postponed, k.GivenUp})
 	}
 	return inspect.Block{Title: "Kinds, in this process", Table: table}
 }
