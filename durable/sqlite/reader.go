@@ -16,6 +16,7 @@ const readers = 2
 type readerPool struct {
 	queue   *queue // of the store, for its end
 	files   *storeFiles
+	locks   *lockTimes     // of the writer
 	readers chan *conn     // idle connections for short reads
 	tasks   sync.WaitGroup // uses that Close waits for
 

@@ -122,11 +122,15 @@ func (p *readerPool) Limited(ctx context.Context, known backend.Version) (all ba
 			return err
 		}
 		now := time.Now().UnixNano()
-		unaware, err := c.query("SELECT count(*) FROM hwt_workers WHERE expires > ? AND limits < ?").int(now).int(all.Version.Newest).integer()
+		err = c.query("SELECT expires FROM hwt_workers WHERE limits < ?").int(all.Version.Newest).each(func(q *query) error {
+			if !p.locks.ended(q.s.ColumnInt64(0), now) {
+				all.Unaware++
+			}
+			return nil
+		})
 		if err != nil {
 			return err
 		}
-		all.Unaware = int(unaware)
 		return c.query(`SELECT prefix, grp, running, per_second, burst, coalesce(held, 0), coalesce(wants, 0) FROM hwt_limits LEFT JOIN
 			(SELECT prefix, grp, sum(held) AS held, sum(wants) AS wants FROM hwt_permits
 				WHERE worker IN (SELECT id FROM hwt_workers WHERE expires > ?) GROUP BY prefix, grp) USING (prefix, grp)
@@ -204,7 +208,7 @@ func otherPermits(t *txn, worker int64, d *backend.Demand, version, now int64) (
 	err = t.c.query(permitsOf).bytesOf(d.Prefix).bytesOf(d.Group).int(version).int(worker).each(func(q *query) error {
 		if expires := q.s.ColumnInt64(1); !t.w.held.ended(expires, now) {
 			p := backend.Permit{Worker: q.s.ColumnInt64(0), Held: int(q.s.ColumnInt64(2)), Wants: int(q.s.ColumnInt64(3))}
-			others = append(others, p.Of(q.s.ColumnBool(4) && expires > now))
+			others = append(others, p.Of(q.s.ColumnBool(4)))
 		}
 		return nil
 	})

@@ -385,6 +385,8 @@ func TestLeasesLastLongerByTheLocksOfOthers(t *testing.T) {
 	won, err := b.Claim(ctx, worker, []backend.Claim{{Ref: backend.Ref{Key: "k", Generation: e.Generation}}})
 	require.NoError(t, err)
 	require.Equal(t, []backend.Answer{backend.Won}, won)
+	scope := backend.Scope{Group: "g"}
+	require.NoError(t, b.SetLimit(ctx, backend.Limit{Scope: scope, Running: 1}))
 	now := time.Now()
 	require.NoError(t, b.do(ctx, 1, func(t *txn) error {
 		_, err := t.c.query("UPDATE hwt_workers SET expires = ? WHERE id = ?").int(now.Add(-time.Minute).UnixNano()).int(worker).exec()
@@ -405,6 +407,12 @@ func TestLeasesLastLongerByTheLocksOfOthers(t *testing.T) {
 			gone, err := s.backend.writer.gone(&b.held)
 			require.NoError(t, err)
 			require.Len(t, gone, c.adopts)
+			all, err := b.Limited(ctx, backend.Version{Newest: -1})
+			require.NoError(t, err)
+			require.Equal(t, 2-c.adopts, all.Unaware, "workers that may not know the limit")
+			grants, err := b.Share(ctx, heir, 0, []backend.Demand{{Scope: scope, Wants: 1}})
+			require.NoError(t, err)
+			require.Equal(t, c.adopts, grants[0].Share, "an unaware worker lets no handler begin")
 		})
 	}
 	_, err = b.Heartbeat(ctx, heir, 0)
