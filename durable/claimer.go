@@ -180,8 +180,8 @@ func (c *claimer) take() (rows []*flight, more bool) {
 		c.claimable.put(h)
 	}
 	most := c.limits.MaxBatch
-	tried := c.suspects.next(&tried, c.flights)
-	most -= len(tried)
+	suspects := c.suspects.next(&tried, c.flights)
+	most -= len(suspects)
 	rows = c.claimable.takeFirst(most)
 	more = c.claimable.n > 0
 	c.turn++
@@ -193,7 +193,7 @@ func (c *claimer) take() (rows []*flight, more bool) {
 			rows = append(rows, some...)
 		}
 	}
-	return moveAll(append(tried, c.limiter.admitClaims(rows)...), claiming), more
+	return moveAll(append(suspects, c.limiter.admitClaims(rows)...), claiming), more
 }
 
 // takeAhead moves rows to claimable when their time has come. It also moves rows that are so far

@@ -145,12 +145,10 @@ func (d *dispatcher) fire(h *flight, c *caller) {
 // attempt is interrupted if term ends.
 func (d *dispatcher) call(term context.Context, h *flight, c *caller, f Firing) {
 	ctx, end := d.limit(term, h, c)
-	defer end()
 	var fate backend.Fate
 	var wait time.Duration
 	err, judged := errGoexit, false
 	c.begun.Store(time.Now().UnixNano())
-	defer c.begun.Store(0)
 	h.began = d.clock.nanos()
 	defer func() {
 		if err != nil && !judged {
@@ -159,6 +157,11 @@ func (d *dispatcher) call(term context.Context, h *flight, c *caller, f Firing) 
 		d.returned(h, err, fate, wait)
 	}()
 	defer d.limiter.ended(h, c)
+	defer func() { // before the database or OnOutcome may take long
+		end()
+		c.begun.Store(0)
+		h.ended = d.clock.nanos()
+	}()
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("durable: the handler panicked: %v", p)
@@ -214,11 +217,11 @@ func (d *dispatcher) returned(h *flight, err error, fate backend.Fate, wait time
 	}
 }
 
-// runOf returns the run of a row that ends with an outcome at a time.
-func runOf(h *flight, o *backend.Outcome, now int64) Run {
+// runOf returns the run of a row that ends with an outcome.
+func runOf(h *flight, o *backend.Outcome) Run {
 	run := Run{Due: time.Unix(0, h.row.Due).UTC(), Attempt: h.row.Attempt, Outcome: outcomes[o.Fate], Error: o.Error}
 	if h.began != 0 {
-		run.Began, run.Took = time.Unix(0, h.began).UTC(), time.Duration(now-h.began)
+		run.Began, run.Took = time.Unix(0, h.began).UTC(), time.Duration(h.ended-h.began)
 	}
 	return run
 }
@@ -229,7 +232,7 @@ func (d *dispatcher) finish(h *flight, o backend.Outcome) {
 		d.completer.finish(h, o)
 		return
 	}
-	run := runOf(h, &o, d.clock.nanos())
+	run := runOf(h, &o)
 	if h.row.Every != "" && h.began != 0 {
 		o.Last, o.Every = run.encode(), h.row.Every
 	}

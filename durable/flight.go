@@ -43,6 +43,7 @@ type flight struct {
 	outcome backend.Outcome
 	waits   int         // claims that waited for another row of the key
 	began   int64       // time of the handler's call on the database's clock, or 0
+	ended   int64       // time of its return
 	leased  bool        // the database has marked the row as leased. Guarded by the mu of flights.
 	done    atomic.Bool // its handler has succeeded. Written by the completer.
 	inTx    atomic.Bool // a transaction has deleted it, and may have rolled back. Written by the completer.

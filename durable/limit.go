@@ -75,7 +75,7 @@ const awareEvery = 20 * time.Millisecond
 // fewer than Running others run, counting those that ran before.
 // Handlers that run continue. If ctx ends before, the limit is stored, and the error says so.
 //
-// An entry that waits for a limit until after its NotAfter becomes a dead letter, and uses no permit.
+// An entry that waits for a limit until after its NotAfter becomes a dead letter when its turn comes, and uses no permit.
 //
 // Workers share a limit: each gets the same number of permits, unless it needs fewer. If a worker dies, its
 // permits return at the end of its lease. A worker that is paused beyond its lease may still run a handler.

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hashedwheel/hwt/durable"
+	"github.com/hashedwheel/hwt/durable/backend"
 )
 
 // audit collects the calls of OnOutcome.
@@ -103,4 +104,62 @@ func TestOnOutcomeThatPanicsLosesNoOutcome(t *testing.T) {
 			})
 		})
 	}
+}
+
+// slowClaims is a database that answers claims slowly once they repeat a claim.
+type slowClaims struct{ *faulty }
+
+func (s slowClaims) Claim(ctx context.Context, worker int64, claims []backend.Claim) ([]backend.Answer, error) {
+	if claims[0].Again {
+		time.Sleep(3 * time.Second)
+	}
+	return s.faulty.Claim(ctx, worker, claims)
+}
+
+// The handler returns at its Timeout. What comes afterwards takes three seconds.
+func TestHandlerEndsBeforeItsOutcomeIsKnown(t *testing.T) {
+	for name, inTx := range map[string]bool{"slow answer to Done": true, "slow OnOutcome": false} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(f *fixture) {
+				s, err := durable.New(f.t.Context(), slowClaims{f.b}, &durable.Options{Logger: f.log.logger()})
+				require.NoError(t, err)
+				f.Store = s
+				var took []time.Duration
+				end := f.work(func(ctx context.Context, firing durable.Firing) error {
+					if inTx {
+						db, err := f.b.Begin(ctx)
+						require.NoError(t, err)
+						require.NoError(t, durable.NewTx(s, db).Done(ctx, firing))
+						require.NoError(t, db.Commit())
+					}
+					return hang(ctx, firing)
+				}, &durable.WorkOptions{Timeout: 10 * time.Second, MaxAttempts: 1, OnOutcome: func(_ context.Context, e durable.Ended) {
+					if took = append(took, e.Run.Took); !inTx {
+						time.Sleep(3 * time.Second)
+					}
+				}})
+				f.setIn("k", 0)
+				time.Sleep(12 * time.Second)
+				st := f.stats()
+				assert.Equal(t, []int64{0, 0}, []int64{st.Overtime, st.Running}, "overtime and running")
+				assert.Zero(t, st.Longest)
+				time.Sleep(time.Minute)
+				end()
+				assert.Equal(t, seconds(10), took)
+				assert.NotContains(t, f.log.String(), "has ignored the end of its context")
+			})
+		})
+	}
+}
+
+func TestOnOutcomeMayCloseTheStore(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		ended := make(chan error, 1)
+		go func() {
+			ended <- f.Work(f.t.Context(), func(context.Context, durable.Firing) error { return nil },
+				&durable.WorkOptions{OnOutcome: func(context.Context, durable.Ended) { assert.NoError(t, f.Close()) }})
+		}()
+		f.setIn("k", 0)
+		require.ErrorIs(t, <-ended, durable.ErrClosed)
+	})
 }

@@ -263,10 +263,10 @@ func (cs callers) running() (n int64, oldest time.Duration) {
 	return n, oldest
 }
 
-// runsIn reports whether one of them runs a handler in the goroutine.
+// runsIn reports whether one of them runs a handler or OnOutcome in the goroutine.
 func (cs callers) runsIn(goroutine uint64) bool {
 	for i := range cs {
-		if c := &cs[i]; c.goroutine.Load() == goroutine && c.begun.Load() != 0 {
+		if cs[i].goroutine.Load() == goroutine {
 			return true
 		}
 	}

@@ -10,7 +10,7 @@ type Reason int
 
 const (
 	Failed  Reason = iota + 1 // its last attempt failed
-	Expired                   // no attempt could begin by its NotAfter
+	Expired                   // no further attempt could begin by its NotAfter
 	Crashed                   // MaxCrashes of its claims ended without an outcome
 )
 

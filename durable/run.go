@@ -47,9 +47,9 @@ type Ended struct {
 type Outcome int
 
 const (
-	Succeeded Outcome = iota // the handler returned nil
-	Retried                  // it failed; another attempt follows
-	GaveUp                   // it failed; the occurrence is a dead letter
+	Succeeded Outcome = iota // the handler returned nil, or Tx.Done was committed before its error
+	Retried                  // the handler failed; another attempt follows
+	GaveUp                   // the entry is a dead letter; see Reason for the cause
 )
 
 // String returns "succeeded", "retried", or "gave up".

@@ -35,7 +35,8 @@ type trial struct {
 func (t *trial) begin(of *flights, rows []*flight) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if slices.ContainsFunc(t.rows, func(h *flight) bool { return t.of.has(h) }) && time.Since(t.began) < trialFor {
+	age := time.Since(t.began) // negative if the trial began in another bubble of testing/synctest
+	if slices.ContainsFunc(t.rows, func(h *flight) bool { return t.of.has(h) }) && age >= 0 && age < trialFor {
 		return false
 	}
 	t.rows, t.of, t.began = slices.Clone(rows), of, time.Now()
@@ -47,6 +48,15 @@ func (t *trial) leave(h *flight) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.rows = slices.DeleteFunc(t.rows, func(other *flight) bool { return other == h })
+}
+
+// end ends the trial if its rows are of the table of a Work that has ended, and forgets the table.
+func (t *trial) end(of *flights) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.of == of {
+		t.rows, t.of = nil, nil
+	}
 }
 
 // suspects are the adopted rows of a Work that wait for their trial.

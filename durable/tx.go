@@ -29,7 +29,8 @@ func NewTx(s *Store, tx backend.Tx) Tx {
 // the transaction commits, the entry is done. If it does not, the entry fires again. The
 // effects take place exactly once. The handler must return an error if the commit fails: after a
 // nil error the entry is done in any case. An error after the commit changes
-// nothing: the outcome is Succeeded. Done returns ErrLeaseLost if another worker has taken over the entry; the handler must then roll
+// nothing: the outcome is Succeeded, unless the lease has ended or the database does not answer. OnOutcome then
+// tells the handler's error, though the entry is done. Done returns ErrLeaseLost if another worker has taken over the entry; the handler must then roll
 // back.
 func (x Tx) Done(ctx context.Context, f Firing) error {
 	err := x.check()

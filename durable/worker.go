@@ -95,6 +95,7 @@ func (w *worker) run(ctx context.Context) {
 	w.completer.flushAll()
 	end()
 	loops.Wait()
+	tried.end(w.flights)
 	w.wheel.Stop()
 	w.lease.leave()
 	w.works.wake(w) // other Works take over
