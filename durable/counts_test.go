@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -237,8 +238,13 @@ func TestFirstOccurrenceFollowsNow(t *testing.T) {
 func TestKindsHaveOptions(t *testing.T) {
 	inBubble(t, func(f *fixture) {
 		fail := func(context.Context, durable.Firing) error { return errors.New("no") }
+		var mu sync.Mutex
 		outcomes := map[string]int{}
-		count := func(_ context.Context, e durable.Ended) { outcomes[e.Kind()]++ }
+		count := func(_ context.Context, e durable.Ended) {
+			mu.Lock()
+			defer mu.Unlock()
+			outcomes[e.Kind()]++
+		}
 		var m durable.Mux
 		m.Handle("once/", f.noted("", fail), &durable.WorkOptions{MaxAttempts: 1, OnOutcome: count})
 		m.Handle("thrice/", f.noted("", fail), &durable.WorkOptions{MaxAttempts: 3, BaseBackoff: time.Millisecond, Concurrency: 1, OnOutcome: count})

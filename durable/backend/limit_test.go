@@ -221,12 +221,13 @@ func TestScarcePermitsGoRound(t *testing.T) {
 			w.wants, w.running = 1, 0
 			s.call(id, false)
 		}
-		for id := range s.workers {
-			s.call(id, false)
-			had[id] = had[id] || s.workers[id].held > 0
+		for range 2 { // the worker before may call last, and return its permit then
+			for id := range s.workers {
+				s.call(id, false)
+				had[id] = had[id] || s.workers[id].held > 0
+			}
 		}
 	}
-	require.Len(t, had, 3)
 	require.Equal(t, map[int64]bool{1: true, 2: true, 3: true}, had)
 }
 

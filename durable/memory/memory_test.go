@@ -36,6 +36,7 @@ func TestWriteBesideAnOpenTransactionSaysSo(t *testing.T) {
 			require.ErrorIs(t, err, context.DeadlineExceeded, name)
 			require.ErrorContains(t, err, "a transaction of Store.Begin is open", name)
 		}
+		synctest.Wait() // for the log
 		st, err := s.Stats(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, 1, strings.Count(log.String(), "writes wait for a transaction"), log.String())
