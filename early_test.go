@@ -97,9 +97,9 @@ func TestManyTimeoutsShareTheEndOfTheirTick(t *testing.T) {
 			})
 			require.NoError(t, err)
 		}
-		time.Sleep(5 * tick)
+		time.Sleep(4 * tick)
 		synctest.Wait()
-		assert.LessOrEqual(t, timer.Stats().Wakeups, int64(10))
+		assert.LessOrEqual(t, timer.Stats().Wakeups, int64(10)) // before the workers retire
 		assert.LessOrEqual(t, len(ran), 3)
 		for at := range ran {
 			assert.GreaterOrEqual(t, at, 4*tick-tick/1000)
