@@ -103,8 +103,8 @@ type WorkOptions struct {
 	// failure, or the end of the entry as a dead letter. It is also called for an entry that becomes a dead letter without
 	// an attempt, as after its NotAfter or MaxCrashes; Began of the run is then zero. It is not called for
 	// an attempt that does not count: one that is postponed or interrupted, see MaxAttempts. After the commit of Tx.Done,
-	// it tells of a success, whatever the handler returns, unless the lease has ended or the database does not answer:
-	// OnOutcome then tells the handler's error. It is for an audit table, for example: the call
+	// OnOutcome gets a success, whatever the handler returns. If the lease has ended or the database does not answer,
+	// OnOutcome gets the handler's error. OnOutcome is for an audit table, for example: the call
 	// comes before the outcome is stored, outside of a transaction in which the handler has called Tx.Done.
 	// If the worker dies between the two, the attempt is repeated, and OnOutcome is called again
 	// with the same ID and Attempt.
