@@ -108,6 +108,34 @@ func TestManyTimeoutsShareTheEndOfTheirTick(t *testing.T) {
 	})
 }
 
+// A worker that is awake in a tick takes the timeouts that are due already, although the tick holds too
+// many to wake up for.
+func TestAwakeWorkerTakesDueTimeoutsEarly(t *testing.T) {
+	const tick = time.Millisecond
+	for name, make := range map[string]func() (hwt.Engine, error){
+		"hashedwheel":  func() (hwt.Engine, error) { return hashedwheel.New(&hashedwheel.Options{TickDuration: tick}) },
+		"hierarchical": func() (hwt.Engine, error) { return hierarchical.New(&hierarchical.Options{TickDuration: tick}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			enginetest.Bubble(t, func(t *testing.T) {
+				timer, err := make()
+				require.NoError(t, err)
+				defer timer.Stop()
+				begin, ran := time.Now(), map[time.Duration]int{}
+				_, err = timer.AfterFunc(3*tick-1, func() { time.Sleep(tick/2 + 1) })
+				require.NoError(t, err)
+				for i := range 100 {
+					_, err = timer.AfterFunc(3*tick+time.Duration(i+1)*tick/100, func() { ran[time.Since(begin)]++ })
+					require.NoError(t, err)
+				}
+				time.Sleep(5 * tick)
+				synctest.Wait()
+				assert.Equal(t, map[time.Duration]int{3*tick + tick/2: 50, 4 * tick: 50}, ran)
+			})
+		})
+	}
+}
+
 // A task that schedules itself without a delay runs about once per millisecond and worker,
 // and at each tick.
 func TestChainWithoutDelayIsBounded(t *testing.T) {

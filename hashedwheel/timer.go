@@ -25,7 +25,8 @@
 // Under little load, the worker does not wait for the end of a tick. If the next occupied
 // bucket has few timeouts for the next tick, the worker sleeps until the earliest deadline.
 // Few are 8 timeouts, or one per millisecond of the tick, but at most 128. A new timeout
-// with an earlier deadline moves the worker's alarm.
+// with an earlier deadline moves the worker's alarm. A worker that is awake takes timeouts
+// that are due out of a bucket with up to 128.
 //
 // # Choosing tick and wheel
 //

@@ -16,7 +16,8 @@ import (
 //
 // A tick batches work under load. A timeout that shares its tick with few others need not
 // wait for the end of the tick. The worker sleeps until the deadline and takes the timeout
-// out of the bucket. The wheel stays at its tick.
+// out of the bucket. A worker that is awake anyway takes timeouts that are due out of larger
+// buckets, too. The wheel stays at its tick.
 //
 //	X1. The worker takes timeouts early only from the tick after the current one, and
 //	    only timeouts that are due by the clock. All that are due by the clock are
@@ -27,7 +28,9 @@ import (
 
 const (
 	// The timeouts of a tick are few if the tick has one per fewEvery or less, or minFew.
-	// The worker reads the words of all of them before sleeping.
+	// The worker then sleeps until the earliest. A worker that is awake takes timeouts early
+	// from a tick with up to maxFew: it need not wake once more. In both cases, the worker reads
+	// the words of all timeouts in the tick.
 	fewEvery = time.Millisecond
 	minFew   = 8
 	maxFew   = 128
@@ -240,14 +243,14 @@ func (s *schedule) showMove(n *store.Node) {
 	}
 }
 
-// collectEarly moves the timeouts of the next tick that are due by now to due, if there
-// are few in that tick (X1).
+// collectEarly moves the timeouts of the next tick that are due by now to due, unless there
+// are more than maxFew in that tick (X1).
 func (s *schedule) collectEarly(now int64, due []*store.Node) []*store.Node {
 	tick := s.wheel.Next()
 	if tick != s.tick+1 || !s.early.allowed(now) {
 		return due
 	}
-	s.early.each(s.wheel, tick, s.env.tickDur, func(n *store.Node, w enginekit.Word) {
+	s.early.each(s.wheel, tick, maxFew, func(n *store.Node, w enginekit.Word) {
 		if w.Deadline() <= min(now, forever-1) {
 			s.wheel.Remove(n)
 			n.MoveTo(inDue)
@@ -271,7 +274,8 @@ func (s *schedule) nextLook(now int64) (at, covers int64) {
 		return at, s.firstOf(at)
 	}
 	first := at
-	few := s.early.each(s.wheel, tick, s.env.tickDur, func(_ *store.Node, w enginekit.Word) {
+	limit := min(max(s.env.tickDur/int64(fewEvery), minFew), maxFew)
+	few := s.early.each(s.wheel, tick, limit, func(_ *store.Node, w enginekit.Word) {
 		first = min(first, w.Deadline())
 	})
 	if !few || !s.early.allowed(max(first, now)) { // at the deadline there may be credit again
@@ -547,7 +551,7 @@ func (s *schedule) advance(now int64, due []*store.Node) []*store.Node {
 	return s.collect(due)
 }
 
-// early finds the few timeouts of a tick, and bounds early collections. Guarded by Core.mu.
+// early finds the timeouts of a tick, and bounds early collections. Guarded by Core.mu.
 type early struct {
 	fullAt int64         // when there is credit for earlyBurst again (X2)
 	nodes  []*store.Node // scratch space for each
@@ -561,12 +565,11 @@ func (e *early) allowed(now int64) bool {
 // spend takes credit for one collection.
 func (e *early) spend(now int64) { e.fullAt = max(e.fullAt, now) + int64(earlyEvery) }
 
-// each calls see for the pending timeouts of a tick in w, if the timeouts are few. Otherwise
+// each calls see for the pending timeouts of a tick in w, if there are at most limit. Otherwise
 // each returns false. Next must have returned tick.
-func (e *early) each(w Wheel, tick, tickDur int64, see func(*store.Node, enginekit.Word)) (few bool) {
-	limit := min(max(tickDur/int64(fewEvery), minFew), maxFew)
-	e.nodes, few = w.Peek(tick, int(limit), e.nodes[:0])
-	if few {
+func (e *early) each(w Wheel, tick, limit int64, see func(*store.Node, enginekit.Word)) (ok bool) {
+	e.nodes, ok = w.Peek(tick, int(limit), e.nodes[:0])
+	if ok {
 		for _, n := range e.nodes {
 			if word := timeoutOf(n).state.load(); !word.HasEnded() {
 				see(n, word)
@@ -574,7 +577,7 @@ func (e *early) each(w Wheel, tick, tickDur int64, see func(*store.Node, enginek
 		}
 	}
 	clear(e.nodes)
-	return few
+	return ok
 }
 
 // addOrphan makes an event an orphan, unless Stop has taken the wheel (E3).

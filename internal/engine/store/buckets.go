@@ -1,6 +1,5 @@
-// Package store keeps the timeouts of a wheel in buckets. The package knows a timeout by
-// its
-// [Node] only. Nothing in it is safe for concurrent use.
+// Package store keeps the timeouts of a wheel in buckets. The package knows a timeout by its
+// [Node] only. Nothing in the package is safe for concurrent use.
 package store
 
 import (
