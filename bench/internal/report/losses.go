@@ -15,7 +15,7 @@ const (
 	mostLosses = 12   // rows on the page
 )
 
-// loss is a value in which another engine is ahead of our base.
+// loss is a value in which an engine of others is ahead of our base.
 type loss struct {
 	m         measurement
 	metric    metric
@@ -25,7 +25,7 @@ type loss struct {
 }
 
 // losses returns the table of the greatest losses of our base: per measurement and metric,
-// the case and the correct engine with the largest ratio.
+// the case and the correct engine of others with the largest ratio.
 func losses(r *results.Results) table {
 	var all []loss
 	for _, m := range measurements {
@@ -46,7 +46,7 @@ func losses(r *results.Results) table {
 // lost returns the cases and engines that are ahead in one metric.
 func lost(r *results.Results, m measurement, metric metric) (list []loss) {
 	for _, k := range r.Engines {
-		if metric.least == 0 || metric.inGo && k.Foreign || k.Name == base(r).Name || k.Floor || faulty(r, k.Name) {
+		if metric.least == 0 || metric.inGo && k.Foreign || k.Ours || k.Floor || faulty(r, k.Name) {
 			continue
 		}
 		for _, c := range r.Cases(m.name) {

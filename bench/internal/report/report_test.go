@@ -68,6 +68,7 @@ func TestLossesAreTheClearestAgainstCorrectEngines(t *testing.T) {
 		add(r, c, "hashedwheel", at(spec.CPUNs, 200)...)
 		add(r, c, "Netty", at(spec.CPUNs, its)...)
 		add(r, c, "antlabs", at(spec.CPUNs, 10)...)
+		add(r, c, "hierarchical", at(spec.CPUNs, 10)...) // ours
 	}
 	add(r, spec.Spec{Measure: spec.Correct, N: 10}, "antlabs", metrics{spec.Early: 1})
 	rows := losses(r).rows
