@@ -91,7 +91,7 @@ func (a assertion) NotNil(tb testing.TB, got any, msg ...any) bool {
 	return got != nil || a.fail(tb, msg, "got nil")
 }
 
-// Len, Empty and NotEmpty take a slice or a string.
+// Len and Empty take a slice or a string.
 func (a assertion) Len(tb testing.TB, got any, want int, msg ...any) bool {
 	n := reflect.ValueOf(got).Len()
 	return n == want || a.fail(tb, msg, "got length %d, want %d", n, want)
@@ -99,16 +99,8 @@ func (a assertion) Len(tb testing.TB, got any, want int, msg ...any) bool {
 
 func (a assertion) Empty(tb testing.TB, got any, msg ...any) bool { return a.Len(tb, got, 0, msg...) }
 
-func (a assertion) NotEmpty(tb testing.TB, got any, msg ...any) bool {
-	return reflect.ValueOf(got).Len() > 0 || a.fail(tb, msg, "got length 0")
-}
-
 func (a assertion) Contains(tb testing.TB, text, part string, msg ...any) bool {
 	return strings.Contains(text, part) || a.fail(tb, msg, "got %q, want %q in it", text, part)
-}
-
-func (a assertion) NotContains(tb testing.TB, text, part string, msg ...any) bool {
-	return !strings.Contains(text, part) || a.fail(tb, msg, "got %q, want no %q in it", text, part)
 }
 
 func (a assertion) NoError(tb testing.TB, err error, msg ...any) bool {
@@ -117,10 +109,6 @@ func (a assertion) NoError(tb testing.TB, err error, msg ...any) bool {
 
 func (a assertion) ErrorIs(tb testing.TB, err, target error, msg ...any) bool {
 	return errors.Is(err, target) || a.fail(tb, msg, "got error %v, want %v", err, target)
-}
-
-func (a assertion) ErrorAs(tb testing.TB, err error, target any, msg ...any) bool {
-	return errors.As(err, target) || a.fail(tb, msg, "got error %v (%[1]T), want a %T", err, target)
 }
 
 // equal reports deep equality, or the equality of two integers.

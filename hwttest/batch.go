@@ -78,7 +78,7 @@ func batchRefused(tb testing.TB, newTimer factory) {
 	refused(hwt.ErrTooManyPending, five)
 	var full *hwt.PendingLimitError
 	_, err := e.NewTimeouts(five, 0)
-	require.ErrorAs(tb, err, &full)
+	require.True(tb, errors.As(err, &full))
 	assert.Equal(tb, hwt.PendingLimitError{Pending: 11, Max: 10}, *full)
 	_, four := scheduleBatch(tb, e, 4, time.Hour)
 	sameTimeouts(tb, append(six, four...), e.Stop())

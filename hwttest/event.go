@@ -3,7 +3,6 @@ package hwttest
 import (
 	"math"
 	"math/rand/v2"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -14,7 +13,6 @@ import (
 // The checks of events. An engine that is no [hwt.EventTimer] is tested through the events
 // that package hwt makes of its timeouts.
 var eventChecks = []check{
-	{"EventFiresOncePerArm", fake, eventFires},
 	{"EventIsTheTimeoutOfItsTask", fake, eventIsTimeout},
 	{"EventArmsItself", fake, eventArmsItself},
 	{"EventRejectsWrongUse", fake, eventWrongUse},
@@ -45,23 +43,6 @@ func (p *eventProbe) arm(tb testing.TB, delay time.Duration) {
 	require.NoError(tb, p.event.Arm(delay))
 }
 
-func eventFires(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Options{})
-	p := newEvent(tb, e)
-	for i, delay := range []time.Duration{-time.Hour, 0, 1, tick, tick + 1, 100 * tick, 24 * time.Hour} {
-		armed := time.Now()
-		p.arm(tb, delay)
-		pass(max(delay, 0) + 2*tick)
-		require.Equal(tb, i+1, p.ran.count(), "runs after Arm(%v)", delay)
-		between(tb, p.ran.at(), armed.Add(max(delay, 0)), armed.Add(max(delay, 0)+tick), "Arm(%v)", delay)
-	}
-	p.arm(tb, math.MaxInt64)
-	pass(1000 * time.Hour)
-	assert.True(tb, p.event.Deadline().IsZero())
-	assert.True(tb, p.event.Cancel())
-	balanced(tb, e)
-}
-
 func eventIsTimeout(tb testing.TB, newTimer factory) {
 	e := newTimer.start(tb, Options{})
 	var event hwt.Event
@@ -80,6 +61,9 @@ func eventIsTimeout(tb testing.TB, newTimer factory) {
 	assert.True(tb, event.Cancel())
 	assert.True(tb, event.IsCancelled())
 	assert.False(tb, event.Reset(0), "Reset revives nothing")
+	require.NoError(tb, event.Arm(math.MaxInt64))
+	pass(1000 * time.Hour)
+	assert.True(tb, event.Deadline().IsZero() && event.Cancel(), "it is never due")
 }
 
 func eventArmsItself(tb testing.TB, newTimer factory) {
@@ -260,35 +244,25 @@ func eventLinearizable(tb testing.TB, newTimer factory) {
 	onProcs(func(int) {
 		e := newTimer.start(tb, Options{TickDuration: time.Millisecond})
 		for range 40 {
-			var mu sync.Mutex
-			var history []lifeEvent
-			p := newEvent(tb, e)
-			begin := time.Now()
+			h, p := newHistory(), newEvent(tb, e)
 			together(3, func(int) {
 				for range 8 {
-					op := lifeOp(rand.N(4)) // of opCancel to opIsCancelled
-					call, said := time.Since(begin), true
-					switch op {
+					switch op := lifeOp(rand.N(4)); op {
 					case opCancel:
-						said = p.event.Cancel()
+						h.record(op, p.event.Cancel)
 					case opReset:
-						said = p.event.Reset(time.Hour)
+						h.record(op, func() bool { return p.event.Reset(time.Hour) })
 					case opIsCancelled:
-						said = p.event.IsCancelled()
+						h.record(op, p.event.IsCancelled)
 					default:
-						op = opArm
-						said = p.event.Arm(time.Hour) == nil
+						h.record(opArm, func() bool { return p.event.Arm(time.Hour) == nil })
 					}
-					back := time.Since(begin)
-					mu.Lock()
-					history = append(history, lifeEvent{op, said, call, back})
-					mu.Unlock()
 					if rand.N(4) == 0 {
 						time.Sleep(upTo(300 * time.Microsecond))
 					}
 				}
 			})
-			if !assert.True(tb, explainedFrom(unarmed, history), "no order explains %+v", history) {
+			if !h.explained(tb, unarmed) {
 				return
 			}
 			p.event.Cancel()

@@ -20,7 +20,7 @@ type fault struct {
 
 var faults = []fault{
 	{"early by a nanosecond", delays(func(d time.Duration) time.Duration { return d - 1 }),
-		[]string{"NeverEarlyAndWithinATick", "AnyTickDuration", "OnTimeAmongManyOthers"}},
+		[]string{"NeverEarlyAndWithinATick", "AnyTickDuration"}},
 	{"early by rounding to ticks", delays(func(d time.Duration) time.Duration { return d / time.Millisecond * time.Millisecond }),
 		[]string{"NeverEarlyAndWithinATick"}},
 	// Early by more than the lateness of a loaded machine.
@@ -125,7 +125,7 @@ var faults = []fault{
 	}, []string{"AfterFuncIsNewTimeoutForAFunction"}},
 	{"tasks hold up others forever", oneByOne, []string{"SlowTaskLeavesNoLag"}},
 	{"bad tasks end the worker", mortal, []string{"BadTaskAffectsNoOther", "BadErrorHandlerAffectsNoOther", "BlockedTaskOnlyDelaysTimeouts"}},
-	{"tasks cannot schedule", deafInside, []string{"EveryMethodWorksInsideATask", "TaskMayScheduleItselfAgain", "TaskMayScheduleForNow"}},
+	{"tasks cannot schedule", deafInside, []string{"EveryMethodWorksInsideATask", "TaskMayScheduleForNow"}},
 
 	{"cancel lies", func(b *broken) {
 		b.cancel = func(_ *broken, t hwt.Timeout) bool { return !t.IsExpired() && !t.IsCancelled() }
@@ -180,13 +180,13 @@ var faults = []fault{
 		}
 	}, []string{"StopReturnsThePendingTimeouts", "EveryTimeoutEndsOnce", "StopFromInsideATask", "MadeInABubbleStopsOutside", "CancelAndStopWorkInABubble"}},
 	{"stop stops nothing", func(b *broken) { b.stop = func(*broken) []hwt.Timeout { return nil } },
-		[]string{"StopRejectsNewTimeouts", "NoTaskBeginsAfterStop", "StopWaitsForARunningTask", "StopWaitsForARunningCallback", "StopEndsItsTimeouts", "StopAfterResets", "TaskThatSchedulesItselfForeverEndsWithStop", "StartMayBeCalledAnyTime"}},
+		[]string{"StopRejectsNewTimeouts", "NoTaskBeginsAfterStop", "StopWaitsForARunningTask", "StopWaitsForARunningCallback", "StopAfterResets", "TaskThatSchedulesItselfForeverEndsWithStop", "StartMayBeCalledAnyTime"}},
 	{"stop waits too long", func(b *broken) {
 		b.stop = func(b *broken) []hwt.Timeout {
 			time.Sleep(20 * time.Second)
 			return b.Timer.Stop()
 		}
-	}, []string{"StopDoesNotWaitForever", "IdleTimerStopsImmediately"}},
+	}, []string{"StopDoesNotWaitForever", "IdleTimerDoesNotWake"}},
 
 	{"all misses one", func(b *broken) {
 		b.all = func(_ *broken, all iter.Seq[hwt.Timeout], yield func(hwt.Timeout) bool) {
@@ -320,10 +320,10 @@ var faults = []fault{
 			}
 			return all
 		}
-	}, []string{"CancelledIsCalledOnlyAfterCancel", "StopEndsItsTimeouts"}},
+	}, []string{"CancelledIsCalledOnlyAfterCancel"}},
 
 	{"one too many is allowed", func(b *broken) { b.config.MaxPendingTimeouts++ },
-		[]string{"ExactlyTheMaximumIsAllowed", "CancelFreesAPlaceImmediately", "ExpiryFreesAPlaceForItsTask", "PlacesNeverDrift", "MaximumHoldsAgainstRaces"}},
+		[]string{"ExactlyTheMaximumIsAllowed", "CancelFreesAPlaceImmediately", "ExpiryFreesAPlaceForItsTask", "MaximumHoldsAgainstRaces"}},
 	{"no maximum means a thousand", func(b *broken) {
 		if b.config.MaxPendingTimeouts == 0 {
 			b.config.MaxPendingTimeouts = 1000
@@ -336,7 +336,7 @@ var faults = []fault{
 			}
 			return b.Timer.NewTimeout(task, d)
 		}
-	}, []string{"PlacesNeverDrift", "ExactlyTheMaximumIsAllowed"}},
+	}, []string{"ExactlyTheMaximumIsAllowed"}},
 	{"one in a hundred never runs", func(b *broken) {
 		b.delay = func(d time.Duration) time.Duration {
 			if b.calls++; b.calls%100 == 0 {
@@ -394,7 +394,7 @@ var faults = []fault{
 	{"events fire twice", eventTasks(func(task hwt.TimerTask, timeout hwt.Timeout) error {
 		_ = task.Run(timeout)
 		return task.Run(timeout)
-	}), []string{"EventFiresOncePerArm", "EventsAgreeWithAModel"}},
+	}), []string{"EventsAgreeWithAModel"}},
 	{"the task of an event receives another timeout", eventTasks(func(task hwt.TimerTask, timeout hwt.Timeout) error {
 		return task.Run(struct{ hwt.Timeout }{timeout})
 	}), []string{"EventIsTheTimeoutOfItsTask"}},

@@ -64,12 +64,37 @@ type lifeEvent struct {
 	call, back time.Duration
 }
 
-// explained reports whether the events, of which there are at most 32, have an order
-// that the model allows and that respects the order of operations that did not overlap.
-func explained(events []lifeEvent) bool { return explainedFrom(alive, events) }
+// history holds the operations of concurrent goroutines.
+type history struct {
+	begin  time.Time // Immutable.
+	mu     sync.Mutex
+	events []lifeEvent // At most 32. Guarded by mu.
+}
 
-// explainedFrom is explained for another state at the beginning.
-func explainedFrom(begin lifeState, events []lifeEvent) bool {
+func newHistory() *history { return &history{begin: time.Now()} }
+
+func (h *history) note(e lifeEvent) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.events = append(h.events, e)
+}
+
+// record calls f, which is op.
+func (h *history) record(op lifeOp, f func() bool) {
+	call := time.Since(h.begin)
+	said := f()
+	h.note(lifeEvent{op, said, call, time.Since(h.begin)})
+}
+
+// explained asserts that the events, which began in a state, have an order that the model
+// allows and that respects the order of operations that did not overlap.
+func (h *history) explained(tb testing.TB, begin lifeState) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return assert.True(tb, explained(begin, h.events), "no order explains %+v", h.events)
+}
+
+func explained(begin lifeState, events []lifeEvent) bool {
 	type point struct {
 		done  uint32 // a bit for each event
 		state lifeState
@@ -107,7 +132,7 @@ func linearizable(tb testing.TB, newTimer factory) {
 	onProcs(func(procs int) {
 		e := newTimer.start(tb, Options{TickDuration: time.Millisecond})
 		for range 40 {
-			if history := liveThrough(tb, e); !assert.True(tb, explained(history), "no order explains %+v", history) {
+			if !liveThrough(tb, e).explained(tb, alive) {
 				return
 			}
 		}
@@ -117,23 +142,10 @@ func linearizable(tb testing.TB, newTimer factory) {
 
 // liveThrough records the operations of several goroutines on one timeout until it
 // ends, and a little longer.
-func liveThrough(tb testing.TB, e hwt.Engine) []lifeEvent {
-	var mu sync.Mutex
-	var history []lifeEvent
-	begin := time.Now()
-	note := func(e lifeEvent) {
-		mu.Lock()
-		defer mu.Unlock()
-		history = append(history, e)
-	}
-	record := func(op lifeOp, f func() bool) {
-		call := time.Since(begin)
-		said := f()
-		note(lifeEvent{op, said, call, time.Since(begin)})
-	}
-	ran := new(probe)
+func liveThrough(tb testing.TB, e hwt.Engine) *history {
+	h, ran := newHistory(), new(probe)
 	timeout := schedule(tb, e, task(func(hwt.Timeout) {
-		note(lifeEvent{opExpire, true, 0, time.Since(begin)})
+		h.note(lifeEvent{opExpire, true, 0, time.Since(h.begin)})
 		ran.ran.set()
 	}), upTo(2*time.Millisecond))
 
@@ -142,18 +154,16 @@ func liveThrough(tb testing.TB, e hwt.Engine) []lifeEvent {
 			time.Sleep(upTo(500 * time.Microsecond))
 			switch op := lifeOp(rand.N(8)); op {
 			case opCancel:
-				record(op, timeout.Cancel)
+				h.record(op, timeout.Cancel)
 			case opReset:
-				record(op, func() bool { return timeout.Reset(upTo(time.Millisecond)) })
+				h.record(op, func() bool { return timeout.Reset(upTo(time.Millisecond)) })
 			case opIsCancelled:
-				record(op, timeout.IsCancelled)
+				h.record(op, timeout.IsCancelled)
 			default:
-				record(opIsExpired, timeout.IsExpired)
+				h.record(opIsExpired, timeout.IsExpired)
 			}
 		}
 	})
 	eventually(tb, "the timeout has ended", func() bool { return timeout.IsCancelled() || ran.ran.count() == 1 })
-	mu.Lock()
-	defer mu.Unlock()
-	return history
+	return h
 }

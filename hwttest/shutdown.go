@@ -37,7 +37,7 @@ func within(tb testing.TB, d time.Duration) context.Context {
 // gaveUp asserts that err is the error of a Shutdown after the end of its context.
 func gaveUp(tb testing.TB, err error) hwt.ShutdownError {
 	var left *hwt.ShutdownError
-	require.ErrorAs(tb, err, &left)
+	require.True(tb, errors.As(err, &left), "%v", err)
 	assert.ErrorIs(tb, err, context.DeadlineExceeded)
 	assert.Contains(tb, err.Error(), "running")
 	return *left

@@ -2,7 +2,6 @@ package hwttest
 
 import (
 	"math"
-	"math/rand/v2"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -13,7 +12,6 @@ import (
 var timeChecks = []check{
 	{"NeverEarlyAndWithinATick", fake, aroundTickEdges},
 	{"AnyTickDuration", fake, anyTick},
-	{"OnTimeAmongManyOthers", fake, amongMany},
 	{"ZeroDelayRunsAtTheNextOpportunity", fake, noDelay},
 	{"EndlessDelayNeverExpires", fake, endlessDelay},
 	{"OnTimeAfterIdleHours", fake, afterIdleHours},
@@ -57,19 +55,6 @@ func anyTick(tb testing.TB, newTimer factory) {
 		c.verify(tb)
 		e.Stop()
 	}
-}
-
-func amongMany(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Options{})
-	c := newCourse(e, tick)
-	for range 50 {
-		for range 100 {
-			c.add(tb, 1+rand.N(20*time.Second))
-		}
-		time.Sleep(rand.N(3 * tick))
-	}
-	pass(21 * time.Second)
-	c.verify(tb)
 }
 
 // course is a set of timeouts that must expire on time.
