@@ -6,6 +6,8 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"net"
+	"net/http"
 	"runtime"
 	"time"
 
@@ -37,7 +39,7 @@ Examples:
   hwtdemo orders                                 # takes about 6 seconds
   hwtdemo orders -orders 20000 -check-after 1s   # a quick look
   hwtdemo orders -paid 0                         # every check fires
-  hwtdemo orders -serve :8080 -check-after 1m    # watch it in the browser
+  hwtdemo orders -serve localhost:8080 -check-after 1m  # watch it in the browser
 `
 
 // Ranges of the flags.
@@ -54,7 +56,7 @@ func newOrders(flags *flag.FlagSet) command {
 	flags.DurationVar(&c.CheckAfter, "check-after", 5*time.Second, "`duration` from an order to its check")
 	flags.Float64Var(&c.Paid, "paid", 95, "`percentage` of the orders that are paid before the check")
 	flags.StringVar(&engine, "engine", "hashed", "`name`: hashed, hierarchical, or runtime for Go's own timers")
-	flags.StringVar(&serve, "serve", "", "`address` of a live page, such as :8080; port 0 means any free port,\nno host this machine only")
+	flags.StringVar(&serve, "serve", "", "`address` of a live page, such as localhost:8080; port 0 means any free port")
 	check := func() error {
 		_, err := engines.Named(engine)
 		return errors.Join(err, within("orders", c.Orders, 1, maxOrders), within("paid", c.Paid, 0, 100),
@@ -89,18 +91,20 @@ func runOrders(ctx context.Context, c shop.Config, engine, serve string, errOut 
 	return simulation.Run(ctx)
 }
 
-// servePage shows the timer on the page of package inspect, if there is an address, until
-// stop is called.
-func servePage(address string, timer hwt.Timer, errOut io.Writer) (stop func(), err error) {
+// servePage shows the timer on the page of package inspect, if there is an address, until stop
+// is called.
+func servePage(address string, timer hwt.Timer, errOut io.Writer) (stop func() error, err error) {
+	server := &http.Server{Handler: inspect.Handler(&inspect.Options{Timers: map[string]hwt.Timer{"orders": timer}})}
 	if address == "" {
-		return func() {}, nil
+		return server.Close, nil
 	}
-	listener, err := cli.Listen(address)
+	listener, err := net.Listen("tcp", address)
 	if err != nil {
 		return nil, fmt.Errorf("-serve %q: %w", address, err)
 	}
-	page := inspect.Handler(&inspect.Options{Timers: map[string]hwt.Timer{"orders": timer}})
-	return cli.ServePage(listener, page, errOut), nil
+	go server.Serve(listener)
+	fmt.Fprintf(errOut, "Watch it at http://%v/\n", listener.Addr())
+	return server.Close, nil
 }
 
 // ordersLegend explains ordersStatus.

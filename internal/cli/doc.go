@@ -1,3 +1,3 @@
-// Package cli is shared by the commands. It formats numbers, prints progress, measures
-// processor time, and serves the page of package inspect.
+// Package cli is shared by the commands. It formats numbers, prints progress, and measures
+// processor time.
 package cli

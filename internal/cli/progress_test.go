@@ -7,9 +7,12 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"go.uber.org/goleak"
 
 	"github.com/hashedwheel/hwt/internal/cli"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestFollowWritesALinePerInterval(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

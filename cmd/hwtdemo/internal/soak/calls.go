@@ -32,10 +32,8 @@ func (w *wrong) text() string {
 	return ""
 }
 
-const (
-	maxBatch = 16     // timeouts of a usual batch
-	backlog  = 20_000 // timeouts of a batch that All has to drain in many steps
-)
+// maxBatch is the largest number of timeouts of a batch.
+const maxBatch = 16
 
 // scheduleBatch schedules n entries in one call, and returns them, or nil if the timer is
 // stopped.

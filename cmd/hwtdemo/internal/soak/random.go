@@ -5,8 +5,6 @@ import (
 	"errors"
 	"math/rand/v2"
 	"runtime"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/hashedwheel/hwt"
@@ -14,13 +12,9 @@ import (
 
 // One of so many operations, or of so many timeouts that are scheduled.
 const (
-	allEvery     = 4096
-	backlogEvery = 8 // calls of All
-	batchEvery   = 64
+	allEvery   = 4096
+	batchEvery = 64
 )
-
-// churners is the number of goroutines that schedule and cancel while All meets a backlog.
-const churners = 3
 
 // call uses the timer until soon after ctx ends, as the caller of that number, and returns
 // the number of its operations.
@@ -31,7 +25,7 @@ func (r *round) call(ctx context.Context, number int) (operations int64) {
 		slot := &mine[random.IntN(len(mine))]
 		switch e := *slot; {
 		case random.IntN(allEvery) == 0:
-			r.checkBacklog(mine[:], random)
+			r.checkAll(mine[:])
 		case e != nil && e.pending():
 			e.randomOp(random)
 		case random.IntN(batchEvery) == 0:
@@ -44,32 +38,6 @@ func (r *round) call(ctx context.Context, number int) (operations int64) {
 		}
 	}
 	return operations
-}
-
-// checkBacklog checks that All finds mine: at times with a large backlog in the intake,
-// while others schedule and cancel.
-func (r *round) checkBacklog(mine []*entry, random *rand.Rand) {
-	if random.IntN(backlogEvery) != 0 {
-		r.checkAll(mine)
-		return
-	}
-	var churning sync.WaitGroup
-	var done atomic.Bool
-	for seed := range uint64(churners) {
-		churning.Go(func() { r.churn(rand.New(rand.NewPCG(r.seed, seed)), &done) })
-	}
-	r.checkAll(append(r.scheduleBatch(random, backlog, time.Hour), mine...))
-	done.Store(true)
-	churning.Wait()
-}
-
-// churn schedules timeouts, and cancels them before they leave the intake.
-func (r *round) churn(random *rand.Rand, done *atomic.Bool) {
-	for !done.Load() {
-		if e := r.scheduleRandom(random); e != nil {
-			e.cancel()
-		}
-	}
 }
 
 // first returns the first entry of a batch, or nil if it is empty.
