@@ -21,7 +21,7 @@ func TestInterruptHasItsOwnStatus(t *testing.T) {
 	cancel()
 	file := filepath.Join(t.TempDir(), "store.db")
 	newStore(t, place.Place{File: file})
-	for _, args := range []string{"list --store " + file, "size", "check --only sqlite"} {
+	for _, args := range []string{"list --store " + file, "lateness", "check --only sqlite"} {
 		var out, log bytes.Buffer
 		require.Equal(t, 130, run(ctx, strings.Fields(args), &out, &log), args)
 		require.Contains(t, log.String(), "hwtdurable: interrupted: ")
@@ -33,7 +33,7 @@ func TestClosedPipeEndsACommand(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "store.db")
 	newStore(t, place.Place{File: file})
-	for _, args := range []string{"list --store " + file, "size --entries 1000"} {
+	for _, args := range []string{"list --store " + file, "lateness --rate 10 --for 100ms"} {
 		temporary := t.TempDir()
 		cmd := exec.Command(os.Args[0], strings.Fields(args)...)
 		cmd.Env = append(os.Environ(), "HWTDURABLE_MAIN=1", "TMPDIR="+temporary)
@@ -52,7 +52,7 @@ func TestClosedPipeEndsACommand(t *testing.T) {
 }
 
 func TestInterruptEndsEachCommand(t *testing.T) {
-	for _, args := range []string{"size --entries 100000000", "lateness --tx", "check --only sqlite"} {
+	for _, args := range []string{"figures --entries 10000000", "lateness --for 1m", "check --only sqlite"} {
 		t.Run(args, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 			defer cancel()

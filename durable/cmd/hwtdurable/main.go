@@ -48,7 +48,6 @@ func commands() []command {
 		{"lateness", "", "measure the lateness of firings", runLateness},
 		{"figures", "", "measure the table of the README, in a quarter of an hour", runFigures},
 		{"check", "", "check the promises under faults", runCheck},
-		{"size", "", "measure a store with very many entries", runSize},
 	}
 }
 

@@ -274,15 +274,13 @@ func TestWrongUsageIsExplained(t *testing.T) {
 		{"stats a --store x", "1 arguments (expected: none)"},
 		{"lateness --rate 0", `invalid value "0" for flag -rate: must be from 1 to 100000`},
 		{"lateness --for x", `invalid value "x" for flag -for: must be from 100ms to 2h0m0s`},
-		{"size --entries 1", `"1" for flag -entries: must be from 1000 to 100000000`},
 		{"figures --rounds -1", `"-1" for flag -rounds: must be from 1 to 100`},
 		{"check --for 9s", `"9s" for flag -for: must be from 10s to 100h0m0s`},
 		{"check --only x", `--only: "x" (expected: sqlite`},
-		{"lateness --tx --many 5", "--tx and --many"},
 		{"lateness --server --store x", "exclude each other"},
-		{"size --server --normal", "exclude each other"},
-		{"size --postgres u --normal", "exclude each other"},
-		{"size --postgres u --store x", "exclude each other"},
+		{"lateness --server --normal", "exclude each other"},
+		{"lateness --postgres u --normal", "exclude each other"},
+		{"lateness --postgres u --store x", "exclude each other"},
 		{"list --store x --wait 0s", "must be from 100ms to 1h0m0s"},
 		{"migrate --postgres u --to-postgres u", "the target is the source"},
 		{"migrate --store x", "one of --to-store and --to-postgres"},
@@ -343,15 +341,13 @@ func TestHelpOfACommandNamesItsArguments(t *testing.T) {
 	}
 }
 
-func TestMeasurementsRejectAFilledStore(t *testing.T) {
+func TestMeasurementRejectsAFilledStore(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "store.db")
 	newStore(t, place.Place{File: file})
 	before := contents(t, "--store", file)
-	for _, args := range []string{"lateness --rate 100 --for 100ms", "size --entries 1000 --for 100ms"} {
-		status, _, log := hwtdurable(t, append(strings.Fields(args), "--store", file)...)
-		require.Equal(t, 1, status)
-		require.Contains(t, log, "5 entries")
-	}
+	status, _, log := hwtdurable(t, "lateness", "--rate", "100", "--for", "100ms", "--store", file)
+	require.Equal(t, 1, status)
+	require.Contains(t, log, "5 entries")
 	require.Equal(t, before, contents(t, "--store", file))
 }
 
@@ -362,10 +358,10 @@ func TestMeasurementsRun(t *testing.T) {
 	out := succeed(t, "lateness", "--rate", "500", "--for", "300ms")
 	require.Regexp(t, `[1-9]\d+ set, [1-9]\d+ fired, \d+ early`, out)
 	require.Contains(t, out, "the last twelfth")
-	require.Contains(t, succeed(t, "size", "--entries", "2000", "--for", "100ms"), "open and first Get after SIGKILL")
 	table := succeed(t, "figures", "--rounds", "1", "--entries", "1000", "--for", "300ms")
 	require.Contains(t, table, "| medians of 1 rounds, 1,000 entries | SQLite |")
 	require.Regexp(t, `due in one second: heap \| \d+ MB`, table)
+	require.Regexp(t, `Open and a Get after SIGKILL \| \d+ ms`, table)
 	for _, row := range []string{"Set by", "Move by", "Cancel by", "`SetMany`", "lateness at 5,000/s, p99", "due in one second: until"} {
 		require.Regexp(t, row+`[^|]*\| [\d,.]*[1-9][\d,.]*( ms| s|/s) \|`, table)
 	}

@@ -162,12 +162,12 @@ func (f *Figures) fresh(ctx context.Context, c column, use func(p place.Place) e
 
 // sizes measures what takes long, once: a filled store, and its calls, and a burst.
 func (f *Figures) sizes(ctx context.Context, c column) error {
-	m := Size{Entries: f.Entries, For: f.For / 4, rounds: f.Rounds}
+	m := size{entries: f.Entries, span: f.For / 4, rounds: f.Rounds}
 	if c.normal {
-		m.Entries /= 4
+		m.entries /= 4
 	}
 	err := f.fresh(ctx, c, func(p place.Place) error {
-		m.Place = p
+		m.place = p
 		s, err := m.fill(ctx, c.server)
 		if err != nil {
 			return err
@@ -180,8 +180,8 @@ func (f *Figures) sizes(ctx context.Context, c column) error {
 			f.note("pending: Open and a Get after SIGKILL", c, milliseconds(s.open))
 		}
 		for round := range f.Rounds {
-			for _, o := range operations(ctx, s.Store)[1:] {
-				rate, err := m.calls(64, round*m.Entries/f.Rounds, o)
+			for _, o := range operations(ctx, s.Store) {
+				rate, err := m.calls(round*m.entries/f.Rounds, o)
 				if err != nil {
 					return err
 				}
@@ -194,7 +194,7 @@ func (f *Figures) sizes(ctx context.Context, c column) error {
 		return err
 	}
 	within := time.Duration(1.2 * float64(f.Entries) / f.cells["`SetMany`"+c.name][0] * float64(time.Second))
-	r, err := f.lateness(ctx, c, Lateness{Workers: 1, Many: f.Entries, within: within})
+	r, err := f.lateness(ctx, c, Lateness{Workers: 1, many: f.Entries, within: within})
 	if err == nil {
 		f.note("due in one second: until all have fired", c, r.took.Seconds())
 		f.note("due in one second: heap", c, r.heap)
@@ -216,7 +216,7 @@ func (f *Figures) lateness(ctx context.Context, c column, m Lateness) (r *record
 
 // times measures lateness once.
 func (f *Figures) times(ctx context.Context, c column) error {
-	r, err := f.lateness(ctx, c, Lateness{Workers: 1, Tx: true})
+	r, err := f.lateness(ctx, c, Lateness{Workers: 1, tx: true})
 	if err != nil {
 		return err
 	}

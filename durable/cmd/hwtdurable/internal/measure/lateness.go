@@ -1,7 +1,6 @@
 package measure
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,12 +23,12 @@ type Lateness struct {
 	Rate    int           // entries per second
 	For     time.Duration // length of the measurement
 	Workers int           // stores with a Work each
-	Tx      bool          // measure a Set, due now, from commit to handler
-	Many    int           // entries due in the same second, in place of Rate
 
+	tx     bool           // measure a Set, due now, from commit to handler
+	many   int            // entries due in the same second, in place of Rate
+	within time.Duration  // time to set many
 	kinds  int            // the number of kinds of a Mux, or 0
 	spread int            // the number of prefixes in the keys of each kind, or 0
-	within time.Duration  // time to set Many; 0 allows for a slow disk
 	server *pgtest.Server // of Place, if it is known
 }
 
@@ -46,7 +45,7 @@ type recorder struct {
 	set  int           // entries
 	cpu  float64       // percent of a core
 	disk [2]int64      // bytes in use after a twelfth of the time, and at its end
-	took time.Duration // from the due time of Many entries until all have fired
+	took time.Duration // from the due time of many entries until all have fired
 	heap float64       // MB meanwhile
 }
 
@@ -80,21 +79,13 @@ func (m Lateness) Run(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	switch {
-	case m.Tx:
-		fmt.Fprintf(out, "commit of a Set to handler, %d times: %s\n", len(r.late), percentiles(r.late))
-	case m.Many > 0:
-		fmt.Fprintf(out, "%d due in one second, %d workers: %d fired in %v, %d early; heap up to %.0f MB\n",
-			m.Many, m.Workers, r.fired, r.took.Round(10*time.Millisecond), r.early, r.heap)
-	default:
-		twelfth := len(r.late) / 12
-		first, last := percentiles(slices.Clone(r.late[:twelfth])), percentiles(slices.Clone(r.late[len(r.late)-twelfth:]))
-		fmt.Fprintf(out, "%d/s, %d workers, %v: %d set, %d fired, %d early by up to %v; late %s; CPU %.0f %% of a core\n",
-			m.Rate, m.Workers, m.For, r.set, r.fired, r.early, r.lead, percentiles(r.late), r.cpu)
-		fmt.Fprintf(out, "the first twelfth: late %s; disk %d MB\nthe last twelfth: late %s; disk %d MB\n",
-			first, r.disk[0]/1e6, last, r.disk[1]/1e6)
-	}
-	return nil
+	twelfth := len(r.late) / 12
+	first, last := percentiles(slices.Clone(r.late[:twelfth])), percentiles(slices.Clone(r.late[len(r.late)-twelfth:]))
+	_, err = fmt.Fprintf(out, "%d/s, %d workers, %v: %d set, %d fired, %d early by up to %v; late %s; CPU %.0f %% of a core\n"+
+		"the first twelfth: late %s; disk %d MB\nthe last twelfth: late %s; disk %d MB\n",
+		m.Rate, m.Workers, m.For, r.set, r.fired, r.early, r.lead, percentiles(r.late), r.cpu,
+		first, r.disk[0]/1e6, last, r.disk[1]/1e6)
+	return err
 }
 
 // measure measures; the recorder is at rest when it returns.
@@ -115,9 +106,9 @@ func (m Lateness) measure(ctx context.Context) (*recorder, error) {
 	}
 	var err error
 	switch {
-	case m.Tx:
+	case m.tx:
 		err = m.commits(ctx, stores[0], r)
-	case m.Many > 0:
+	case m.many > 0:
 		err = m.burst(ctx, stores[0], r)
 	default:
 		err = m.rate(ctx, stores[0], r)
@@ -227,9 +218,9 @@ func (r *recorder) await(ctx context.Context, n int) error {
 
 // burst sets entries that are due in the same second.
 func (m Lateness) burst(ctx context.Context, s *place.Store, r *recorder) error {
-	due := time.Now().Add(2*m.ahead() + cmp.Or(m.within, time.Duration(m.Many)*100*time.Microsecond))
-	if _, err := s.SetMany(ctx, entries(0, m.Many, func(i int) time.Time {
-		return due.Add(time.Second * time.Duration(i) / time.Duration(m.Many))
+	due := time.Now().Add(2*m.ahead() + m.within)
+	if _, err := s.SetMany(ctx, entries(0, m.many, func(i int) time.Time {
+		return due.Add(time.Second * time.Duration(i) / time.Duration(m.many))
 	})); err != nil {
 		return err
 	}
@@ -238,7 +229,7 @@ func (m Lateness) burst(ctx context.Context, s *place.Store, r *recorder) error 
 	}
 	proc.Sleep(ctx, time.Until(due))
 	heap := watchHeap(ctx)
-	err := r.await(ctx, m.Many)
+	err := r.await(ctx, m.many)
 	r.took, r.heap = time.Since(due), heap()
 	return err
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"runtime"
 	"sync"
@@ -17,18 +16,13 @@ import (
 	"github.com/hashedwheel/hwt/durable/postgres/pgtest"
 )
 
-// Size measures a store with very many pending entries.
-type Size struct {
-	Place   place.Place
-	Server  bool // start a private PostgreSQL server
-	Entries int
-	Callers int           // concurrent callers of each operation
-	For     time.Duration // of each operation
-
-	rounds int // of calls, each on other entries; fewer than 4 count as 4
+// size measures a store with very many pending entries.
+type size struct {
+	place   place.Place
+	entries int
+	span    time.Duration // of each operation
+	rounds  int           // of calls, each on other entries; fewer than 4 count as 4
 }
-
-const keySize = len("order-00000000")
 
 func key(i int) string { return fmt.Sprintf("order-%08d", i) }
 
@@ -69,66 +63,32 @@ func Fill(f Filling) error {
 type filled struct {
 	*place.Store
 	setMany float64       // per second
-	restart time.Duration // of the server
 	open    time.Duration // with the first Get
 	heap    float64       // MB
 	disk    int64         // bytes per entry
 }
 
-// Run prints the sizes and the rates of the operations.
-func (m Size) Run(ctx context.Context, out io.Writer) error {
-	server, remove, err := m.Place.Temporary(ctx, m.Server, Settings)
-	defer remove()
-	if err != nil {
-		return err
-	}
-	f, err := m.fill(ctx, server)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	fmt.Fprintf(out, "SetMany: %.0f/s\n", f.setMany)
-	if server != nil {
-		fmt.Fprintf(out, "restart of the server after SIGKILL: %v\n", f.restart.Round(time.Millisecond))
-	}
-	fmt.Fprintf(out, "open and first Get after SIGKILL: %v\n", f.open.Round(100*time.Microsecond))
-	fmt.Fprintf(out, "heap: %.1f MB\n", f.heap)
-	fmt.Fprintf(out, "disk: %d B per entry with a key of %d B\n", f.disk, keySize)
-	for _, o := range operations(ctx, f.Store) {
-		for half, callers := range []int{m.Callers, 1} {
-			rate, err := m.calls(callers, half*m.Entries/2, o)
-			if err != nil {
-				return err
-			}
-			fmt.Fprintf(out, "%s, %d callers: %.0f/s\n", o.name, callers, rate)
-		}
-	}
-	return nil
-}
-
 // fill fills the store, kills the process that did and the server, and opens the store.
-func (m Size) fill(ctx context.Context, server *pgtest.Server) (f filled, err error) {
+func (m size) fill(ctx context.Context, server *pgtest.Server) (f filled, err error) {
 	began := time.Now()
-	p, err := proc.Start(ctx, "fill", Filling{m.Place, m.Entries})
+	p, err := proc.Start(ctx, "fill", Filling{m.place, m.entries})
 	if err != nil {
 		return f, err
 	}
-	f.setMany = float64(m.Entries) / time.Since(began).Seconds()
+	f.setMany = float64(m.entries) / time.Since(began).Seconds()
 	p.Kill()
 	if server != nil {
 		server.Kill()
-		began = time.Now()
 		if err := server.Restart(ctx); err != nil {
 			return f, err
 		}
-		f.restart = time.Since(began)
 	}
 	before := heapInUse()
 	began = time.Now()
-	if f.Store, err = m.Place.Open(ctx, true); err != nil {
+	if f.Store, err = m.place.Open(ctx, true); err != nil {
 		return f, err
 	}
-	if _, err := f.Get(ctx, key(m.Entries/2)); err != nil {
+	if _, err := f.Get(ctx, key(m.entries/2)); err != nil {
 		return f, errors.Join(err, f.Close())
 	}
 	f.open = time.Since(began)
@@ -137,7 +97,7 @@ func (m Size) fill(ctx context.Context, server *pgtest.Server) (f filled, err er
 	if err != nil {
 		return f, errors.Join(err, f.Close())
 	}
-	f.disk = st.Bytes / int64(m.Entries)
+	f.disk = st.Bytes / int64(m.entries)
 	return f, nil
 }
 
@@ -174,18 +134,18 @@ type operation struct {
 func operations(ctx context.Context, s *place.Store) []operation {
 	day := time.Now().Add(48 * time.Hour)
 	return []operation{
-		{"Get", false, func(key string) error { _, err := s.Get(ctx, key); return err }},
 		{"Set", true, func(key string) error { _, err := s.Set(ctx, durable.Entry{Key: key, Due: day}); return err }},
 		{"Move", false, func(key string) error { _, err := s.Move(ctx, key, day); return err }},
 		{"Cancel", false, func(key string) error { _, err := s.Cancel(ctx, key); return err }},
 	}
 }
 
-// calls returns the rate of an operation on different keys, those of a round at most, from
-// one on.
-func (m Size) calls(callers, from int, o operation) (float64, error) {
+// calls returns the rate of an operation by 64 callers on different keys, those of a round at
+// most, from one on.
+func (m size) calls(from int, o operation) (float64, error) {
+	const callers = 64
 	if o.fresh {
-		from += m.Entries
+		from += m.entries
 	}
 	var next, done atomic.Int64
 	var all sync.WaitGroup
@@ -193,9 +153,9 @@ func (m Size) calls(callers, from int, o operation) (float64, error) {
 	began := time.Now()
 	for range callers {
 		all.Go(func() {
-			for time.Since(began) < m.For {
+			for time.Since(began) < m.span {
 				i := int(next.Add(1))
-				if i > m.Entries/max(4, m.rounds) {
+				if i > m.entries/max(4, m.rounds) {
 					return
 				}
 				if err := o.do(key(from + i - 1)); err != nil {
