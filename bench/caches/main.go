@@ -6,10 +6,8 @@
 package main
 
 import (
-	"flag"
 	"fmt"
 	"io"
-	"os"
 	"runtime"
 	"strings"
 
@@ -18,26 +16,12 @@ import (
 )
 
 func main() {
-	fast := flag.Bool("quick", false, "quick smoke run; results are not meaningful")
-	out := flag.String("out", "", "the `folder` for caches.md; the page goes to standard output by default")
-	flag.Parse()
-	l := full
-	if *fast {
-		l = quick
-	}
-	if err := l.publish(*out); err != nil {
-		fmt.Fprintln(os.Stderr, "caches:", err)
-		os.Exit(1)
-	}
-}
-
-// publish measures, and writes the page to a folder or to standard output.
-func (l load) publish(folder string) error {
-	var page strings.Builder
-	if err := l.page(&page); err != nil {
-		return err
-	}
-	return harness.Publish(folder, "caches.md", page.String())
+	harness.Main("caches", func(_ string, fast bool) (string, error) {
+		if fast {
+			return quick.page()
+		}
+		return full.page()
+	})
 }
 
 const intro = `# Caches
@@ -48,8 +32,9 @@ change it. It was measured with %[2]s on %[3]d cores.
 The caches have %[4]s entries with a TTL of %[5]v minutes. × is a value over ours.
 `
 
-// page measures, and writes the page.
-func (l load) page(w io.Writer) error {
+// page measures, and returns the page.
+func (l load) page() (string, error) {
+	w := new(strings.Builder)
 	fmt.Fprintf(w, intro, "`", runtime.Version(), runtime.GOMAXPROCS(0), cli.Count(int64(l.entries)), ttl.Minutes())
 	fmt.Fprintf(w, "\n## Time, ns per operation\n\nTwo goroutines look up and set known keys, chosen by a Zipf distribution with exponent 1.01. "+
 		"Values are medians of %d rounds, in which the caches take turns.\n\n", l.rounds)
@@ -58,7 +43,7 @@ func (l load) page(w io.Writer) error {
 		for _, sets := range []int{0, 10, 100} {
 			ns, err := l.times(limit, sets)
 			if err != nil {
-				return err
+				return "", err
 			}
 			row(w, fmt.Sprintf("%d %% sets%s", sets, withLimit(limit)), ns, true)
 		}
@@ -68,7 +53,7 @@ func (l load) page(w io.Writer) error {
 	for _, limit := range []int{0, l.entries} {
 		bytes, err := l.heaps(limit)
 		if err != nil {
-			return err
+			return "", err
 		}
 		row(w, "an entry"+withLimit(limit), bytes, true)
 	}
@@ -77,12 +62,12 @@ func (l load) page(w io.Writer) error {
 	for _, t := range l.traces() {
 		percent, err := l.hits(t)
 		if err != nil {
-			return err
+			return "", err
 		}
 		row(w, t.name, percent, false)
 	}
 	fmt.Fprint(w, loops)
-	return nil
+	return w.String(), nil
 }
 
 const loops = `

@@ -12,11 +12,13 @@ import (
 )
 
 var grpcCalls = program{
-	name: "grpc", title: "gRPC calls with deadlines", unit: "call",
-	text: "64 goroutines call the health check of a server in the same process 50,000 times over one connection. Each call " +
-		"gets a deadline of 30 seconds. The CPU time includes the server and the kernel.",
-	remark: "There is nothing to gain here either. The server creates a context of package context for each call anyway.",
-	sides:  deadlineSides(runCalls),
+	name: "grpc", title: "gRPC calls with deadlines",
+	text: `64 goroutines call the health check of a server in the same process 50,000 times over
+one connection. Each call gets a deadline of 30 seconds. The CPU time includes the
+server and the kernel.`,
+	remark: `There is nothing to gain here either. The server creates a context of package context
+for each call anyway.`,
+	sides: deadlineSides(runCalls),
 }
 
 func runCalls(scale int, with withTimeout) sample {

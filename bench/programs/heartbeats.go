@@ -2,7 +2,6 @@ package main
 
 import (
 	"math/rand/v2"
-	"strings"
 	"time"
 
 	"github.com/zeromicro/go-zero/core/collection"
@@ -30,17 +29,17 @@ func heartbeats(name, title string, n int, further ...side) program {
 	sides = append(sides, beatSide("map and *time.Timer", n, newStandard), beatSide("`keyed`", n, newKeyed),
 		beatSide("map and `hwt.Timeout`", n, newBare))
 	return program{
-		name: name, title: title + " by device ID", unit: "heartbeat", sides: sides,
-		remark: "Much of the time goes to finding the device in a large map, and its timeout, because neither is in the processor's " +
-			"caches. `keyed` saves code, not CPU. If you have the map already, keep the `hwt.Timeout` in it, " +
-			"or better in the connection's own data.",
-		text: "A device is offline after a minute of silence. Each device sends a heartbeat every five seconds, " +
-			"in random order. The map is 64 Go maps with a mutex each.",
+		name: name, title: title + " by device ID", sides: sides,
+		remark: "Much of the time goes to finding the device in a large map, and its timeout, because\n" +
+			"neither is in the processor's caches. `keyed` saves code, not CPU. If you have the map\n" +
+			"already, keep the `hwt.Timeout` in it, or better in the connection's own data.",
+		text: `A device is offline after a minute of silence. Each device sends a heartbeat every
+five seconds, in random order. The map is 64 Go maps with a mutex each.`,
 	}
 }
 
 func beatSide(name string, n int, make func() presence) side {
-	return side{name, func(scale int) sample { return runHeartbeats(n/scale, make) }, strings.HasPrefix(name, "map alone")}
+	return side{name, func(scale int) sample { return runHeartbeats(n/scale, make) }}
 }
 
 func runHeartbeats(n int, make func() presence) (s sample) {

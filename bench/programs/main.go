@@ -2,47 +2,21 @@
 // the usual library, and with hwt. It writes docs/programs.md:
 //
 //	go -C bench run ./programs --out ../docs
-//	go -C bench run ./programs --quick --only sessions
+//	go -C bench run ./programs --quick
 //
 // Each side of a program runs in its own process, the sides in turn, round by round. Values
 // are medians of the rounds.
 package main
 
 import (
-	"context"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"os"
-	"os/signal"
-	"slices"
-	"strings"
 
 	"github.com/hashedwheel/hwt/bench/internal/harness"
 )
 
-func main() {
-	child := flag.String("child", "", "run one side of one program")
-	only := flag.String("only", "", "the `programs` to run, separated by commas; all by default")
-	rounds := flag.Int("rounds", 5, "number of rounds")
-	quick := flag.Bool("quick", false, "quick smoke run with a tenth of each load")
-	out := flag.String("out", "", "the `folder` for programs.md; the page goes to standard output by default")
-	flag.Parse()
-
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	var err error
-	switch {
-	case *child != "":
-		err = runChild(*child, *quick)
-	default:
-		err = compare(ctx, *only, *rounds, *quick, *out)
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "programs:", err)
-		os.Exit(1)
-	}
-}
+func main() { harness.Main("programs", run) }
 
 // comparison is a program with the samples of its sides, in the order of the sides.
 type comparison struct {
@@ -50,43 +24,25 @@ type comparison struct {
 	samples [][]sample
 }
 
-// compare runs the programs and writes the page.
-func compare(ctx context.Context, only string, rounds int, quick bool, out string) error {
-	chosen, err := choose(only)
-	if err != nil {
-		return err
+// run runs the programs and returns the page or, in a child process, runs one side.
+func run(child string, quick bool) (string, error) {
+	if child != "" {
+		return "", runChild(child, quick)
 	}
-	if rounds < 1 {
-		return fmt.Errorf("-rounds: %d (expected: at least 1)", rounds)
-	}
+	const rounds = 5
 	var all []comparison
-	for _, p := range chosen {
+	for _, p := range programs {
 		var sides []string
 		for _, side := range p.sides {
 			sides = append(sides, p.name+"/"+side.name)
 		}
-		samples, err := harness.Rounds[sample](ctx, rounds, quick, sides)
+		samples, err := harness.Rounds[sample](rounds, quick, sides)
 		if err != nil {
-			return err
+			return "", err
 		}
 		all = append(all, comparison{p, samples})
 	}
-	return harness.Publish(out, "programs.md", render(all))
-}
-
-// choose returns the named programs, or all without names.
-func choose(names string) (chosen []program, err error) {
-	if names == "" {
-		return programs, nil
-	}
-	for name := range strings.SplitSeq(names, ",") {
-		i := slices.IndexFunc(programs, func(p program) bool { return p.name == name })
-		if i < 0 {
-			return nil, fmt.Errorf("-only: no program %q", name)
-		}
-		chosen = append(chosen, programs[i])
-	}
-	return chosen, nil
+	return render(all), nil
 }
 
 func runChild(what string, quick bool) error {

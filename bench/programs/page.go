@@ -28,9 +28,7 @@ the rounds and their range. It is bold if all rounds are on the same side of 1.
 	for _, c := range all {
 		ours := c.sides[len(c.sides)-1].name
 		for i, side := range c.others() {
-			if !side.base {
-				fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", c.title, ours, side.name, c.ratio(i, cpu), c.ratio(i, heap))
-			}
+			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", c.title, ours, side.name, c.ratio(i, cpu), c.ratio(i, heap))
 		}
 	}
 	fmt.Fprintf(&b, `
@@ -41,11 +39,7 @@ height of the load. Each side runs in its own process. The sides take turns, and
 compares two processes of the same round.
 `, runtime.Version(), runtime.NumCPU())
 	for _, c := range all {
-		fmt.Fprintf(&b, "\n## %s\n\n%s\n\n", c.title, wrap(c.text, 86))
-		c.table(&b)
-		if c.remark != "" {
-			fmt.Fprintf(&b, "\n%s\n", wrap(c.remark, 86))
-		}
+		fmt.Fprintf(&b, "\n## %s\n\n%s\n\n%s\n", c.title, c.text, c.remark)
 	}
 	return b.String()
 }
@@ -57,14 +51,6 @@ func heap(s sample) float64 { return s.HeapMB }
 func (c comparison) others() []side { return c.sides[:len(c.sides)-1] }
 
 func (c comparison) ours() []sample { return c.samples[len(c.samples)-1] }
-
-// table writes a line for each other side.
-func (c comparison) table(b *strings.Builder) {
-	b.WriteString("| instead of | CPU | heap |\n| :-- | --: | --: |\n")
-	for i, side := range c.others() {
-		fmt.Fprintf(b, "| %s | %s | %s |\n", side.name, c.ratio(i, cpu), c.ratio(i, heap))
-	}
-}
 
 // ratio returns our part of another side's number.
 func (c comparison) ratio(other int, of func(sample) float64) string {
@@ -84,24 +70,4 @@ func (c comparison) ratio(other int, of func(sample) float64) string {
 		text = "**" + text + "**"
 	}
 	return text
-}
-
-// wrap breaks text into lines of at most width.
-func wrap(text string, width int) string {
-	var b strings.Builder
-	length := 0
-	for _, word := range strings.Fields(text) {
-		switch {
-		case length == 0:
-		case length+1+len(word) > width:
-			b.WriteByte('\n')
-			length = 0
-		default:
-			b.WriteByte(' ')
-			length++
-		}
-		b.WriteString(word)
-		length += len(word)
-	}
-	return b.String()
 }

@@ -11,17 +11,15 @@ import (
 
 // program is a load with several implementations.
 type program struct {
-	name, title, text string
-	remark            string // the explanation below the table
-	unit              string // the unit of CPU time
-	sides             []side // ours last
+	name, title  string
+	text, remark string // Markdown: the load, and an explanation of the ratios
+	sides        []side // ours last
 }
 
 // side is an implementation. run divides the load by scale.
 type side struct {
 	name string
 	run  func(scale int) sample
-	base bool // the load alone, without a timeout
 }
 
 // sample is the result of one process. Zero means not measured.

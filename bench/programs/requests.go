@@ -13,21 +13,23 @@ import (
 
 type withTimeout = func(context.Context, time.Duration) (context.Context, context.CancelFunc)
 
-const requestsText = "64 clients of one process send 100,000 requests on connections that stay open. Each request gets a " +
-	"deadline of 30 seconds. The CPU time includes the clients and the kernel."
+const requestsText = `64 clients of one process send 100,000 requests on connections that stay open. Each
+request gets a deadline of 30 seconds. The CPU time includes the clients and the
+kernel.`
 
 var requests = program{
-	name: "requests", title: "An HTTP server with request deadlines", unit: "request",
+	name: "requests", title: "An HTTP server with request deadlines",
 	text:   requestsText + " The handler calls Err once.",
 	remark: "There is nothing to gain: a request costs so much that its deadline does not show.",
 	sides:  deadlineSides(serve(func(ctx context.Context) { must(ctx.Err()) })),
 }
 
 var requestsWaited = program{
-	name: "requests-waited", title: "An HTTP server whose handlers wait for their deadlines", unit: "request",
-	text:   requestsText + " The handler waits for an answer or for Done.",
-	remark: "Use package context here: a context that is waited for costs more on a clock, although the cost of a request hides most of it.",
-	sides:  deadlineSides(serve(await)),
+	name: "requests-waited", title: "An HTTP server whose handlers wait for their deadlines",
+	text: requestsText + " The handler waits for an answer or for Done.",
+	remark: "Use package context here: a context that is waited for costs more on a clock, although\n" +
+		"the cost of a request hides most of it.",
+	sides: deadlineSides(serve(await)),
 }
 
 // await waits for an answer that another goroutine gives, or for the end of ctx.
@@ -47,13 +49,13 @@ func deadlineSides(load func(scale int, with withTimeout) sample) []side {
 		return func(scale int) sample { return load(scale, with()) }
 	}
 	return []side{
-		{"no deadline", run(func() withTimeout { return noDeadline }), true},
-		{"context.WithTimeout", run(func() withTimeout { return context.WithTimeout }), false},
+		{"no deadline", run(func() withTimeout { return noDeadline })},
+		{"context.WithTimeout", run(func() withTimeout { return context.WithTimeout })},
 		{"`clock`.WithTimeout", run(func() withTimeout {
 			c, err := clock.New(newTimer(10*time.Millisecond), nil)
 			must(err)
 			return c.WithTimeout
-		}), false},
+		})},
 	}
 }
 

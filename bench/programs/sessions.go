@@ -19,11 +19,13 @@ type store struct {
 }
 
 var sessions = program{
-	name: "sessions", title: "A session cache", unit: "lookup",
-	text: "200,000 sessions live for a second. For two seconds, random sessions are looked up 400,000 times per second, " +
-		"and created again if they are gone. go-cache cleans up twice per second.",
-	remark: "`cache` takes more memory, because each entry has a place in a wheel. It never stops all lookups for a clean-up, " +
-		"and lookups take no lock. This load shows neither, because it has one goroutine.",
+	name: "sessions", title: "A session cache",
+	text: `200,000 sessions live for a second. For two seconds, random sessions are looked up
+400,000 times per second, and created again if they are gone. go-cache cleans up twice
+per second.`,
+	remark: "`cache` takes more memory, because each entry has a place in a wheel. It never stops\n" +
+		"all lookups for a clean-up, and lookups take no lock. This load shows neither, because\n" +
+		"it has one goroutine.",
 	sides: []side{
 		{"patrickmn/go-cache", func(scale int) sample {
 			c := gocache.New(time.Second, time.Second/2)
@@ -36,7 +38,7 @@ var sessions = program{
 				},
 				set: func(id string, s *session) { c.SetDefault(id, s) },
 			})
-		}, false},
+		}},
 		{"`cache`", func(scale int) sample {
 			c, err := cache.New[string, *session](time.Second, nil)
 			must(err)
@@ -47,7 +49,7 @@ var sessions = program{
 				},
 				set: func(id string, s *session) { must(c.Set(id, s)) },
 			})
-		}, false},
+		}},
 	},
 }
 

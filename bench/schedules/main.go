@@ -6,11 +6,8 @@
 package main
 
 import (
-	"context"
-	"flag"
 	"fmt"
 	"io"
-	"os"
 	"runtime"
 	"strings"
 	"time"
@@ -35,29 +32,16 @@ var (
 )
 
 func main() {
-	fast := flag.Bool("quick", false, "quick smoke run; results are not meaningful")
-	out := flag.String("out", "", "the `folder` for schedules.md; the page goes to standard output by default")
-	child := flag.String("child", "", "run the jobs of one library, as `library/jobs`, and print a sample")
-	flag.Parse()
-	l := full
-	if *fast {
-		l = quick
-	}
-	if err := l.run(*child, *out); err != nil {
-		fmt.Fprintln(os.Stderr, "schedules:", err)
-		os.Exit(1)
-	}
-}
-
-func (l load) run(child, out string) error {
-	if name, jobs, ok := strings.Cut(child, "/"); ok {
-		return runChild(name, jobs, l.span)
-	}
-	var page strings.Builder
-	if err := l.page(&page); err != nil {
-		return err
-	}
-	return harness.Publish(out, "schedules.md", page.String())
+	harness.Main("schedules", func(child string, fast bool) (string, error) {
+		l := full
+		if fast {
+			l = quick
+		}
+		if name, jobs, ok := strings.Cut(child, "/"); ok {
+			return "", runChild(name, jobs, l.span)
+		}
+		return l.page()
+	})
 }
 
 const intro = `# Schedules
@@ -76,18 +60,19 @@ ours. A core busy all the time is 1,000 ms per second. Only runs within the roun
 
 `
 
-// page measures, and writes the page.
-func (l load) page(w io.Writer) error {
+// page measures, and returns the page.
+func (l load) page() (string, error) {
+	w := new(strings.Builder)
 	fmt.Fprintf(w, intro, "`", runtime.Version(), runtime.GOMAXPROCS(0))
 	fmt.Fprintf(w, costs, l.rounds, l.span)
 	fmt.Fprintf(w, "| jobs | library | runs, %% of due | CPU to schedule all, ms | CPU, ms per second | × | heap, MB | × |\n|--:|:--|--:|--:|--:|--:|--:|--:|\n")
 	for _, jobs := range l.jobs {
 		if err := l.rows(w, jobs); err != nil {
-			return err
+			return "", err
 		}
 	}
 	writeCases(w)
-	return nil
+	return w.String(), nil
 }
 
 // rows measures all libraries with a number of jobs, and writes a row for each.
@@ -96,7 +81,7 @@ func (l load) rows(w io.Writer, jobs int) error {
 	for _, r := range rivals {
 		sides = append(sides, fmt.Sprintf("%s/%d", r.name, jobs))
 	}
-	samples, err := harness.Rounds[sample](context.Background(), l.rounds, l.span == quick.span, sides)
+	samples, err := harness.Rounds[sample](l.rounds, l.span == quick.span, sides)
 	if err != nil {
 		return err
 	}

@@ -2,8 +2,8 @@
 package harness
 
 import (
-	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -13,9 +13,9 @@ import (
 )
 
 // Rounds runs this program once per round and side, with the side in its flag -child. It
-// returns the samples of each side, which the program prints in JSON. Every second round reverses the sides, so no side
-// always follows the same other one.
-func Rounds[S any](ctx context.Context, rounds int, quick bool, sides []string) ([][]S, error) {
+// returns the samples of each side, which the program prints in JSON. Every second round
+// reverses the sides, so no side always follows the same other one.
+func Rounds[S any](rounds int, quick bool, sides []string) ([][]S, error) {
 	samples := make([][]S, len(sides))
 	for round := range rounds {
 		for i := range sides {
@@ -23,7 +23,7 @@ func Rounds[S any](ctx context.Context, rounds int, quick bool, sides []string) 
 				i = len(sides) - 1 - i
 			}
 			var s S
-			cmd := exec.CommandContext(ctx, os.Args[0], "-child="+sides[i], fmt.Sprintf("-quick=%t", quick))
+			cmd := exec.Command(os.Args[0], "-child="+sides[i], fmt.Sprintf("-quick=%t", quick))
 			cmd.Stderr = os.Stderr
 			out, err := cmd.Output()
 			if err == nil {
@@ -48,11 +48,23 @@ func Median[S any](samples []S, of func(S) float64) float64 {
 	return stats.Of(values).Median
 }
 
-// Publish writes a page to a folder. Without a folder, it writes to standard output.
-func Publish(folder, name, page string) error {
-	if folder == "" {
-		_, err := os.Stdout.WriteString(page)
-		return err
+// Main is the main function of a comparison. run returns the page or, in a child process, prints
+// a sample. A terminal's Ctrl-C ends both.
+func Main(name string, run func(child string, quick bool) (page string, err error)) {
+	child := flag.String("child", "", "measure this side in this process; used by the command itself")
+	quick := flag.Bool("quick", false, "quick smoke run; results are not meaningful")
+	out := flag.String("out", "", "the `folder` of the page, which goes to standard output by default")
+	flag.Parse()
+	page, err := run(*child, *quick)
+	switch {
+	case err != nil || *child != "":
+	case *out == "":
+		_, err = os.Stdout.WriteString(page)
+	default:
+		err = os.WriteFile(filepath.Join(*out, name+".md"), []byte(page), 0o644)
 	}
-	return os.WriteFile(filepath.Join(folder, name), []byte(page), 0o644)
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
+		os.Exit(1)
+	}
 }
