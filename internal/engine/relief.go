@@ -12,12 +12,15 @@ import (
 // would sleep, sets the alarm, and ends. The scheduler often runs the goroutine of a runtime
 // timer next, because it was just created.
 //
-//	R1. Nothing depends on a relief: the alarm or the token wakes the worker, too. A relief
-//	    ends if it finds the worker at work or on time, or mu locked. If mu is locked while
-//	    phase is ticking, the relief of the token comes again.
+//	R1. Nothing depends on a relief: the alarm or the token makes the worker ready to run, and
+//	    the scheduler runs each ready goroutine in its turn. The wait for this turn bounds the
+//	    lateness if the relief of a token waits, too, or after the alarm that the relief sets.
+//	    A relief ends if it finds the worker at work or on time, or mu locked. If mu is locked
+//	    while phase is ticking, the relief of the token comes again.
 //	R2. One relief comes after each token of a caller that moved phase. Reliefs come after
-//	    alarms for the time wary after the worker was late by more than lateWake. A machine
-//	    with free processors does not pay for them.
+//	    alarms for the time wary after the worker was late by more than lateWake. The lateness
+//	    after a token counts only if no relief came. A machine with free processors does not
+//	    pay for reliefs.
 //	R3. A worker that ends stops all reliefs. A caller may set the relief of a token after
 //	    that, because it does so without mu. The caller therefore looks at phase afterwards,
 //	    and stops the relief if the timer is stopped. A holder of mu that sets an alarm

@@ -167,6 +167,26 @@ func TestReliefOfATokenFindsTheLockFree(t *testing.T) {
 	})
 }
 
+// The alarm that the relief of a token sets has no reliefs: the worker takes its turn (R1).
+func TestWorkerComesAfterTheReliefOfAToken(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		e := newIdleTimer(t) // whose worker, the test, waits for a processor
+		e.core.worker.workers.Add(1)
+		e.after(t, time.Hour, nothing)
+		e.rest(t)
+		e.flood(t, 1)
+		e.core.wakeWorker()
+		pass(reliefAfter[afterToken])
+		require.Zero(t, e.core.intake.backlog(), "the relief came")
+		timeout := e.after(t, 5*tick, nothing)
+		pass(time.Second)
+		assert.False(t, timeout.IsExpired())
+		e.finish(t)
+		assert.True(t, timeout.IsExpired())
+		e.core.worker.workers.Add(-1)
+	})
+}
+
 // The worker notes its lateness itself: a relief that took its place was on time.
 func TestRelievedWorkerNotesItsLateness(t *testing.T) {
 	for name, c := range map[string]struct {
