@@ -56,7 +56,9 @@ func Run(t *testing.T, open func(t testing.TB) backend.Backend) {
 		{"TokensAreDrawnOnce", testTokens},
 		{"ConcurrentSharesKeepTheLimit", testConcurrentShares},
 		{"ConcurrentRequeueSucceedsOnce", testRequeueOnce},
-		{"DamagedKeysHideNoOthers", testDamage},
+		{"DamagedKeysHideNoOthers", damaged(testDamagedPages)},
+		{"OperationsReportDamage", damaged(testDamagedOperations)},
+		{"DamagedRowsCanBeCancelled", damaged(testDamagedCancel)},
 		{"EndedContextEndsCalls", testContext},
 		{"ClosedBackendReturnsErrClosed", testClosed},
 	} {

@@ -9,19 +9,32 @@ import (
 	"github.com/hashedwheel/hwt/durable/backend"
 )
 
-func testDamage(t *testing.T, b backend.Backend) {
-	d, ok := b.(Damager)
-	if !ok {
-		t.Skip("the backend is no Damager")
+// damaged returns a test that needs a [Damager].
+func damaged(test func(t *testing.T, b backend.Backend, d Damager)) func(t *testing.T, b backend.Backend) {
+	return func(t *testing.T, b backend.Backend) {
+		d, ok := b.(Damager)
+		if !ok {
+			t.Skip("the backend is no Damager")
+		}
+		test(t, b, d)
 	}
+}
+
+// damageSecond stores a row and a dead letter of three keys and a retry of the second key, and damages
+// the second key. It returns the row that the retry had before.
+func damageSecond(t *testing.T, b backend.Backend, d Damager) (replaced backend.Row) {
 	worker := join(t, b)
 	for _, key := range []string{"a", "b", "c"} {
 		finish(t, b, worker, apply(t, b, set(key, 1)).Row.Ref(), backend.Outcome{Fate: backend.Bury})
 		apply(t, b, set(key, 1))
 	}
-	replaced := retry(t, b, worker, "b")
+	replaced = retry(t, b, worker, "b")
 	d.Damage(t, "b")
+	return replaced
+}
 
+func testDamagedPages(t *testing.T, b backend.Backend, d Damager) {
+	damageSecond(t, b, d)
 	var seen []string
 	for after, last := (backend.Cursor{}), false; !last; {
 		page, err := b.Page(t.Context(), "", after, 2, false)
@@ -41,7 +54,14 @@ func testDamage(t *testing.T, b backend.Backend) {
 	equal(t, "damaged letter", letter.Key, "b")
 	rest := must(b.DeadPage(t.Context(), "", letter, 9))(t)
 	equal(t, "intact letters", len(letters)+len(rest), 2)
+	equal(t, "Cancel", apply(t, b, backend.Op{Kind: backend.Cancel, Row: backend.Row{Key: "b"}}).Err, nil)
+	equal(t, "Discard", apply(t, b, backend.Op{Kind: backend.Discard, Row: backend.Row{Key: "b"}, If: letter.Generation}).Err, nil)
+}
 
+func testDamagedOperations(t *testing.T, b backend.Backend, d Damager) {
+	replaced := damageSecond(t, b, d)
+	_, err := b.DeadPage(t.Context(), "b", backend.Ref{}, 9)
+	letter, _ := damage(t, err)
 	key := backend.Row{Key: "b", Due: 1}
 	results := must(b.Apply(t.Context(), []backend.Op{
 		set("b", 1), {Kind: backend.Move, Row: key}, {Kind: backend.Cancel, Row: key, If: replaced.Generation},
@@ -55,35 +75,40 @@ func testDamage(t *testing.T, b backend.Backend) {
 		fails(t, fmt.Sprint("operation ", i), results[i].Err, want)
 	}
 	equal(t, "cancelled row", fmt.Sprintf("%+v", results[5].Row), fmt.Sprintf("%+v", backend.Row{Key: "b"}))
+}
 
+// testDamagedCancel cancels damaged rows: a row that fires, a row that is due, and a waiting retry.
+func testDamagedCancel(t *testing.T, b backend.Backend, d Damager) {
+	cancel := func(key string) error {
+		return apply(t, b, backend.Op{Kind: backend.Cancel, Row: backend.Row{Key: key}}).Err
+	}
+	worker := join(t, b)
 	retry(t, b, worker, "e")
 	claim(t, b, worker, "e")
 	d.Damage(t, "e")
-	cancel := backend.Op{Kind: backend.Cancel, Row: backend.Row{Key: "e"}}
-	equal(t, "Cancel of a damaged row that fires", apply(t, b, cancel).Err, backend.ErrFired)
-	equal(t, "pending and claimed rows, dead letters", sizes(t, b), []int64{4, 1, 2})
+	equal(t, "Cancel of a row that fires", cancel("e"), backend.ErrFired)
+	equal(t, "pending and claimed rows, dead letters", sizes(t, b), []int64{1, 1, 0})
 	must(b.Heartbeat(t.Context(), worker, -time.Second))(t)
-	equal(t, "Cancel after the lease", apply(t, b, cancel).Err, nil)
-	equal(t, "pending and claimed rows, dead letters", sizes(t, b), []int64{3, 0, 2})
+	equal(t, "Cancel after the lease", cancel("e"), nil)
+	equal(t, "pending and claimed rows, dead letters", sizes(t, b), []int64{0, 0, 0})
 
 	apply(t, b, set("f", 1))
 	d.Damage(t, "f")
-	_, err = b.Lease(t.Context(), backend.LeaseRequest{Worker: join(t, b), Until: 9, Lanes: []backend.Lane{{Max: 9}}})
+	_, err := b.Lease(t.Context(), backend.LeaseRequest{Worker: join(t, b), Until: 9, Lanes: []backend.Lane{{Max: 9}}})
 	ref, _ := damage(t, err)
 	equal(t, "damage that Lease reports", ref.Key, "f")
 	_, err = b.Page(t.Context(), "f", backend.Cursor{}, 9, false)
 	ref, _ = damage(t, err)
-	equal(t, "damaged row that is due", ref.Key, "f")
-	cancel.Row.Key = "f"
-	equal(t, "Cancel of a damaged row that is due", apply(t, b, cancel).Err, nil)
+	equal(t, "row that is due", ref.Key, "f")
+	equal(t, "Cancel of a row that is due", cancel("f"), nil)
 
 	worker = join(t, b)
 	retry(t, b, worker, "g")
 	finish(t, b, worker, must(b.Get(t.Context(), "g"))(t).Ref(), backend.Outcome{Fate: backend.Done})
 	d.Damage(t, "g")
-	key.Key, cancel.Row.Key = "g", "g"
-	fails(t, "Move beside a damaged retry", apply(t, b, backend.Op{Kind: backend.Move, Row: key}).Err, backend.ErrDamaged)
-	equal(t, "Cancel of a damaged retry", apply(t, b, cancel).Err, nil)
+	move := backend.Op{Kind: backend.Move, Row: backend.Row{Key: "g", Due: 1}}
+	fails(t, "Move beside a damaged retry", apply(t, b, move).Err, backend.ErrDamaged)
+	equal(t, "Cancel of a retry", cancel("g"), nil)
 }
 
 // claim claims the row in the main slot of a key.

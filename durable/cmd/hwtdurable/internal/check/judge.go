@@ -167,16 +167,7 @@ func (t *trial) firings(dir string, faults []Fault) error {
 			return
 		}
 		byAttempt[attempt{f.ID, f.Generation}] = append(byAttempt[attempt{f.ID, f.Generation}], f)
-		if early := time.Duration(f.Due - f.At); early > t.Tolerance || f.Late < 0 {
-			t.violated("%s fired %v early", f.Key, max(early, -time.Duration(f.Late)))
-		}
-		if end := f.NotAfter.UnixNano(); !f.NotAfter.IsZero() && (f.Due+f.Late > end || f.At > end+hiccup &&
-			!slices.ContainsFunc(faults, func(x Fault) bool { return x.hits(f.Worker, f.claimed(), f.At) })) {
-			t.violated("%s fired %v after its NotAfter", f.Key, time.Duration(f.At-end))
-		}
-		if isRecurring(f.Key) && f.Payload != sum(durable.Entry{Payload: seriesPayload(f.Key)}) {
-			t.violated("%s fired with another payload", f.Key)
-		}
+		t.fired(f, faults)
 		other, known := last[f.ID]
 		if known && other.Key != f.Key {
 			t.violated("%s and %s have the ID %s", other.Key, f.Key, f.ID)
@@ -187,43 +178,62 @@ func (t *trial) firings(dir string, faults []Fault) error {
 	})
 	for _, all := range byAttempt {
 		t.repeats(all, faults)
-		first := all[0]
-		if isProbe(first.Key) { // its fault checks whether it fires
-			continue
-		}
-		if isRecurring(first.Key) {
+		switch first := all[0]; {
+		case isProbe(first.Key): // its fault checks whether it fires
+		case isRecurring(first.Key):
 			t.occurrences = append(t.occurrences, first)
-			continue
+		default:
+			t.attempt(all, last[first.ID], faults)
 		}
-		t.verdict.Firings += len(all)
-		if !first.NotAfter.IsZero() {
-			t.verdict.Limited++
-		}
-		ops := []porcupine.Operation{{
-			Input:  Record{Kind: fire, Key: first.Key, At: first.Due - claimAhead},
-			Output: Record{Outcome: OK, At: first.At, Due: first.Due, NotAfter: first.NotAfter, Payload: first.Payload, Generation: first.Generation},
-			Call:   first.claimed(), Return: first.At}}
-		begin, end, outcome := first.At, cmp.Or(t.listed[first.Key], math.MaxInt64)-1, OK
-		lost := func(f Fault) bool {
-			return f.Waits && f.End >= first.claimed() || f.hits(all[len(all)-1].Worker, first.claimed(), math.MaxInt64)
-		}
-		expires := !first.NotAfter.IsZero() && slices.ContainsFunc(faults, lost) // perhaps, on another worker
-		if expires {
-			begin = min(begin, first.NotAfter.UnixNano()-clockError)
-		}
-		if expires && !first.GaveUp {
-			outcome = Unknown
-		}
-		if !expires && !first.GaveUp && last[first.ID].Generation > first.Generation {
-			t.violated("%s: %+v was no dead letter, and %+v has its ID", first.Key, first, last[first.ID])
-		}
-		if expires || first.GaveUp {
-			ops = append(ops, porcupine.Operation{Input: Record{Kind: bury, Key: first.Key, If: first.Generation, Payload: first.Payload},
-				Output: Record{Outcome: outcome, At: end}, Call: begin, Return: end})
-		}
-		t.history[first.Key] = append(t.history[first.Key], ops...)
 	}
 	return err
+}
+
+// fired judges the time and the payload of one firing.
+func (t *trial) fired(f Firing, faults []Fault) {
+	if early := time.Duration(f.Due - f.At); early > t.Tolerance || f.Late < 0 {
+		t.violated("%s fired %v early", f.Key, max(early, -time.Duration(f.Late)))
+	}
+	if end := f.NotAfter.UnixNano(); !f.NotAfter.IsZero() && (f.Due+f.Late > end || f.At > end+hiccup &&
+		!slices.ContainsFunc(faults, func(x Fault) bool { return x.hits(f.Worker, f.claimed(), f.At) })) {
+		t.violated("%s fired %v after its NotAfter", f.Key, time.Duration(f.At-end))
+	}
+	if isRecurring(f.Key) && f.Payload != sum(durable.Entry{Payload: seriesPayload(f.Key)}) {
+		t.violated("%s fired with another payload", f.Key)
+	}
+}
+
+// attempt adds the first firing of an attempt to its history, and the dead letter that may follow.
+// last is the firing of the greatest generation with the same ID.
+func (t *trial) attempt(all []Firing, last Firing, faults []Fault) {
+	first := all[0]
+	t.verdict.Firings += len(all)
+	if !first.NotAfter.IsZero() {
+		t.verdict.Limited++
+	}
+	ops := []porcupine.Operation{{
+		Input:  Record{Kind: fire, Key: first.Key, At: first.Due - claimAhead},
+		Output: Record{Outcome: OK, At: first.At, Due: first.Due, NotAfter: first.NotAfter, Payload: first.Payload, Generation: first.Generation},
+		Call:   first.claimed(), Return: first.At}}
+	begin, end, outcome := first.At, cmp.Or(t.listed[first.Key], math.MaxInt64)-1, OK
+	lost := func(f Fault) bool {
+		return f.Waits && f.End >= first.claimed() || f.hits(all[len(all)-1].Worker, first.claimed(), math.MaxInt64)
+	}
+	expires := !first.NotAfter.IsZero() && slices.ContainsFunc(faults, lost) // perhaps, on another worker
+	if expires {
+		begin = min(begin, first.NotAfter.UnixNano()-clockError)
+	}
+	if expires && !first.GaveUp {
+		outcome = Unknown
+	}
+	if !expires && !first.GaveUp && last.Generation > first.Generation {
+		t.violated("%s: %+v was no dead letter, and %+v has its ID", first.Key, first, last)
+	}
+	if expires || first.GaveUp {
+		ops = append(ops, porcupine.Operation{Input: Record{Kind: bury, Key: first.Key, If: first.Generation, Payload: first.Payload},
+			Output: Record{Outcome: outcome, At: end}, Call: begin, Return: end})
+	}
+	t.history[first.Key] = append(t.history[first.Key], ops...)
 }
 
 // repeats sorts the firings of one attempt, and judges those after the first.
