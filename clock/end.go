@@ -39,7 +39,8 @@ func (c *Clock) End(unprocessed []hwt.Timeout) (others []hwt.Timeout) {
 	return others
 }
 
-// end ends the user of task, if that is the clock's, and reports whether it is.
+// end ends the context, ticker, or job of c to which task belongs. end returns false if task belongs
+// to no object of c.
 func (c *Clock) end(task hwt.TimerTask) bool {
 	for {
 		switch t := task.(type) {

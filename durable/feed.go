@@ -49,7 +49,7 @@ func (d *feed) groups() (names []string) {
 	return names
 }
 
-// pass gives a group a position, W6.
+// pass makes main pass over a group, and gives the group a separate position (W6).
 func (d *feed) pass(group string) {
 	at := d.main.mark
 	if d.behind != nil && d.behind.mark.Compare(at) < 0 {

@@ -21,8 +21,8 @@ type Limit struct {
 
 	// Burst is the number of handlers that may begin at once after a pause, 1 to 1,000,000. In each
 	// time t, at most Burst plus PerSecond times t handlers begin. 0 is the default, a tenth of PerSecond
-	// or 1. With a Burst below a hundredth of PerSecond plus 1, fewer handlers begin: the bound holds in a window of
-	// 10 ms, too.
+	// or 1. A Burst below 1 + PerSecond/100 lowers the rate: a worker may use a permission up to 10 ms late, and the
+	// bound holds then, too.
 	Burst int
 }
 

@@ -28,7 +28,8 @@ type quota struct {
 	current, previous int
 }
 
-// recentFor is the time for which rows are claimed ahead of their permits.
+// recentFor is the length of the periods in which a quota counts rows that got a permit: a worker
+// claims as many rows ahead (room).
 const recentFor = int64(100 * time.Millisecond)
 
 // may reports whether a row may get a permit and a token at the same time.
@@ -85,9 +86,9 @@ func (q *quota) rotate(now int64) {
 	}
 }
 
-// room returns the number of rows to claim now. A worker claims as many rows as it has permits, and those that
-// got a permit recently again: so many are likely to end before the next claim. Of a rate, it claims the rows of a
-// quarter of a second.
+// room returns the number of rows to claim now: one per permit, and one per row that got a permit recently,
+// because so many handlers are likely to end before the next claim. Under a rate, room is the number of rows that begin
+// in a quarter of a second.
 func (q *quota) room(now int64) int {
 	most := math.MaxInt
 	if q.limit.Running != 0 {

@@ -144,9 +144,9 @@ func (w *wheel) search(from int64) int64 {
 	return earliest
 }
 
-// Next implements engine.Wheel. Time may not have advanced since the last search: callers that
-// cancel one timeout after another would pay for a rotation each. The search begins at the
-// known tick, with the shortest reach.
+// Next implements engine.Wheel. A search continues at the last result, with the shortest reach:
+// the ticks before the last result are known to be empty. From the present on, each of many calls
+// of Cancel in a row would search a whole rotation.
 func (w *wheel) Next() int64 {
 	if w.stale {
 		w.stale, w.reach = false, minReach

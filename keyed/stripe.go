@@ -9,8 +9,8 @@ import (
 	"github.com/hashedwheel/hwt/internal/cacheline"
 )
 
-// segmentPairs is the number of pairs per segment at which a stripe gets one segment more.
-// A segment then has up to twice as many, since one segment is split at a time.
+// segmentPairs is the average number of pairs per segment at which a stripe splits a segment.
+// Segments are split one after another: a segment has up to twice as many pairs before its split.
 const segmentPairs = 256
 
 // stripe is a part of the table, with a lock. The pairs are in segments, and the number of
@@ -37,9 +37,9 @@ func newStripes[K comparable, V any]() []stripe[K, V] {
 	return stripes
 }
 
-// order returns the place of hash h in the order in which All yields pairs. A segment has
-// the pairs of an interval, and a split segment has the pairs of the first half of the
-// interval. The first bit of a hash is always set, and tells no pairs apart.
+// order returns the place of hash h in the order in which All yields pairs. In this order, the
+// pairs of a segment follow each other. After a split, the segment keeps the first half of them.
+// The first bit of a hash is always set, and tells no pairs apart.
 func order(h uint32) uint32 { return bits.Reverse32(h) }
 
 // segmentOf returns the number of the segment for hash h, and the number of bits of h that

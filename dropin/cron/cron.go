@@ -137,8 +137,8 @@ func (c *Cron) Schedule(schedule Schedule, cmd Job) EntryID {
 	return e.ID
 }
 
-// Entries returns a snapshot of the entries: of a Cron that runs, in the order of their
-// next runs, and otherwise in the order of addition.
+// Entries returns a snapshot of the entries. While the Cron runs, the entries are in the order of
+// their next runs, and otherwise in the order of addition.
 func (c *Cron) Entries() []Entry {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -42,8 +42,9 @@ type Leased struct {
 	More    bool   // rows of the lane may follow Reached
 }
 
-// Leased returns rows of the lane as a Leased. The call has looked at the rows up to and including end, and has left
-// rows behind end out if more is set, unless the rows are so many that they end earlier.
+// Leased returns the result of a call of Lease that has read rows of the lane, and has looked at rows up to and
+// including end. more reports whether rows of the lane may follow end. If rows reach the limits of a call, the
+// result ends with the last of them instead.
 func (l *Lane) Leased(rows []Row, end Cursor, more bool) Leased {
 	switch full := len(rows) >= l.Max || Payloads(rows) >= BatchBytes; {
 	case len(rows) > 0 && (full || !l.Selects()):

@@ -83,7 +83,7 @@ func (v view) applyOne(ctx context.Context, ops []backend.Op) ([]backend.Result,
 	}
 }
 
-// txSlack is the time for which a notification may come before the commit.
+// txSlack is the longest time from a notification to the commit for which no entry is late.
 const txSlack = time.Minute
 
 // notifyNear announces stored rows that may be due soon after the commit, which comes up to

@@ -56,9 +56,8 @@ func scan(q *query) (r backend.Row, err error) {
 // upper half: a claim changes the holder without reading the row.
 const (
 	holderMark = "((holder * 16777619) & 2147483647)"
-	// heldWell excludes rows with a damaged holder, and marked is a sum for the holder ?3.
-	heldWell = "(sum >> 32) = " + holderMark
-	marked   = "(sum & 4294967295) | (((?3 * 16777619) & 2147483647) << 32)"
+	heldWell   = "(sum >> 32) = " + holderMark                                 // false for rows with a damaged holder
+	marked     = "(sum & 4294967295) | (((?3 * 16777619) & 2147483647) << 32)" // the sum after a claim by the holder ?3
 )
 
 // mark returns the mark of a holder, 0 for a pending row.

@@ -61,11 +61,11 @@ func newEnv(cfg Config) env {
 // addWorker makes the number of worker i known.
 func (e *env) addWorker(i int, id *atomic.Int64) { e.workers[i] = id }
 
-// beginLate records that the goroutine id gives a late notice, and how often the goroutine
-// is outstanding.
+// beginLate records that the goroutine id gives a late notice. own is the number of times that
+// the goroutine counts as outstanding.
 func (e *env) beginLate(id, own int64) { e.late.Store(id, own) }
 
-// endLate ends beginLate.
+// endLate records that the late notice of the goroutine id has ended.
 func (e *env) endLate(id int64) { e.late.Delete(id) }
 
 // maxHeld returns the bound of the cancelled timeouts that are still held.

@@ -52,7 +52,7 @@ const (
 	// maxHold bounds the time for which a round keeps mu, because callers may wait for mu.
 	maxHold = time.Millisecond
 
-	// minTraffic is the number of timeouts, beyond one per fewEvery, that are no traffic.
+	// minTraffic arrivals, in addition to one per fewEvery, are not yet traffic.
 	minTraffic = 16
 
 	// maxDrainPause is the longest time beyond a tick for which the worker leaves the
@@ -503,8 +503,8 @@ func (s *schedule) drainQueue(from *stripe, q *mpsc.Queue[Timeout], b *budget) {
 	}
 }
 
-// busy reports whether there is traffic: since the worker fell asleep, there were more arrivals
-// than one per fewEvery, and minTraffic and more besides.
+// busy reports whether there is traffic: since the worker fell asleep, the number of arrivals has
+// exceeded the sum of one per fewEvery, minTraffic, and more.
 func (d *draining) busy(now, more int64) bool {
 	return d.arrivals > (now-d.sleptAt)/int64(fewEvery)+minTraffic+more
 }

@@ -22,8 +22,8 @@ type Tx struct {
 
 var _ backend.Tx = (*Tx)(nil)
 
-// ErrTxDone is returned by the methods of a Tx after Commit and Rollback. After the end of its
-// context, they return that error.
+// ErrTxDone is returned by the methods of a Tx after Commit and Rollback. After the end of the
+// context of the Tx, the methods return the error of the context.
 var ErrTxDone = errors.New("memory: the transaction has ended")
 
 // Begin begins a transaction. It is rolled back when ctx ends.
