@@ -17,11 +17,11 @@ step_flaky() { [ -e tried ] || { touch tried; echo '--- FAIL: TestOnce'; false; 
 step_reads() { if read -r line; then echo "got $line"; fi; }
 step_skips() { skip 'the whole step'; }
 step_marks() { touch marked; }
-step_waits() { for _ in $(seq 100); do [ ! -e marked ] || { echo saw the mark; return; }; sleep 0.1; done; false; }
+step_waits() { for _ in $(seq 100); do [ ! -e marked ] || { echo "saw the mark at priority $(nice)"; return; }; sleep 0.1; done; false; }
 step_scope() { echo "scope ${GATE_QUICK:-whole}"; }
 step_format() { step_scope; }
 QUICK=format
-BESIDE=waits
+BESIDE='waits flaky'
 `
 
 // run runs the named steps in a temporary folder.
@@ -176,10 +176,17 @@ func TestStepsReadNoInputAndReportSkips(t *testing.T) {
 	}
 }
 
-func TestStepThatWaitsRunsBesideTheOthers(t *testing.T) {
+func TestStepOfBesideRunsWhileOthersDo(t *testing.T) {
 	out, passed := run(t, "waits", "bad", "marks")
-	if passed || strings.Count(out, "saw the mark") != 1 || !strings.Contains(out, "FAILED: bad\n") ||
+	if passed || strings.Count(out, "saw the mark at priority 19") != 1 || !strings.Contains(out, "FAILED: bad\n") ||
 		strings.Index(out, "== marks: passed") > strings.Index(out, "== waits: passed") {
+		t.Errorf("passed: %v\n%s", passed, out)
+	}
+}
+
+func TestStepOfBesideRunsAloneByItself(t *testing.T) {
+	out, passed := run(t, "flaky")
+	if !passed || !strings.Contains(out, "PASSED WITH FLAKY STEPS: flaky\n") {
 		t.Errorf("passed: %v\n%s", passed, out)
 	}
 }
