@@ -21,7 +21,6 @@ var stopChecks = []check{
 	{"StopDoesNotWaitForever", fake, stopDuringEndlessTask},
 	{"StopWaitsForARunningTask", fake, stopWaits},
 	{"NoTaskBeginsAfterStop", realClock, noneBegins},
-	{"StopAfterResets", fake, stopAfterResets},
 }
 
 // stopper stops an engine.
@@ -240,20 +239,4 @@ func noneBegins(tb testing.TB, newTimer factory) {
 		time.Sleep(2 * time.Millisecond)
 		assert.Zero(tb, late.Load(), "tasks began after Stop")
 	}
-}
-
-// stopAfterResets stops timeouts in buckets that do not match their deadlines.
-func stopAfterResets(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Options{})
-	tasks, want := scheduleAll(tb, e, 30, time.Second, newProbe)
-	pass(2 * tick)
-	for i, timeout := range want {
-		delay := []time.Duration{time.Hour, 10 * tick, 100 * time.Hour}[i%3]
-		require.True(tb, timeout.Reset(delay))
-		require.True(tb, timeout.Reset(delay+time.Duration(i)))
-	}
-	pass(2 * tick)
-	sameTimeouts(tb, want, e.Stop())
-	pass(1000 * time.Hour)
-	allRan(tb, 0, tasks)
 }

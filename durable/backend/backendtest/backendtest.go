@@ -33,7 +33,6 @@ func Run(t *testing.T, open func(t testing.TB) backend.Backend) {
 		{"FieldsSurvive", testFieldsSurvive},
 		{"SchedulesFilterLeases", testSchedulesFilterLeases},
 		{"LanesSeparateKindsAndGroups", testLanes},
-		{"BacklogOfAGroupIsPassedOver", testBacklogOfAGroup},
 		{"CursorPagesThroughEqualDueTimes", testCursor},
 		{"PagesContainClaimedRowsOnRequest", testClaimedPages},
 		{"LargePayloadsEndBatches", testLargePayloads},
