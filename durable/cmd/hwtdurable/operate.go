@@ -184,11 +184,7 @@ func (l *letterFlags) choose(op operation, flags *flag.FlagSet, log io.Writer) (
 	}
 	return operation{name: op.name, whole: true, do: func(ctx context.Context, s *place.Store, _ []string, p *printer) error {
 		n, err := op.many(s.Store, ctx, l.Letters)
-		if p.json {
-			return errors.Join(err, p.encode(map[string]int{op.name: n}))
-		}
-		_, printErr := fmt.Fprintf(p.out, "%s: %d\n", op.name, n)
-		return errors.Join(err, printErr)
+		return errors.Join(err, p.print(map[string]int{op.name: n}, "%s: %d\n", op.name, n))
 	}}, nil
 }
 
@@ -282,15 +278,18 @@ func (p *printer) result(e durable.Entry, err error) error {
 	return p.entry(e, nil)
 }
 
+// print prints v in JSON, or the text.
+func (p *printer) print(v any, format string, args ...any) error {
+	if p.json {
+		return p.encode(v)
+	}
+	_, err := fmt.Fprintf(p.out, format, args...)
+	return err
+}
+
 // entry prints an entry, with the last run of a series unless it is nil.
 func (p *printer) entry(e durable.Entry, last *durable.Run) error {
-	if p.json {
-		s := shownEntry(e)
-		if last != nil {
-			s.LastRun = &shownRun{last.Due, last.Began, last.Took.String(), last.Attempt, last.Outcome.String(), last.Error}
-		}
-		return p.encode(s)
-	}
+	s := shownEntry(e)
 	var more string
 	if every := e.Every.Spec + e.Every.Schedule; every != "" {
 		more = strconv.Quote(every) + "  "
@@ -300,11 +299,11 @@ func (p *printer) entry(e durable.Entry, last *durable.Run) error {
 	}
 	var run string
 	if last != nil {
+		s.LastRun = &shownRun{last.Due, last.Began, last.Took.String(), last.Attempt, last.Outcome.String(), last.Error}
 		run = fmt.Sprintf("  last run: due %s  took %v  attempt %d  %v  %q", last.Due.Format(time.RFC3339Nano), last.Took, last.Attempt, last.Outcome, last.Error)
 	}
-	_, err := fmt.Fprintf(p.out, "%s  %q  generation %d  attempt %d  %s%d bytes%s\n",
+	return p.print(s, "%s  %q  generation %d  attempt %d  %s%d bytes%s\n",
 		e.Due.Format(time.RFC3339Nano), e.Key, e.Generation, e.Attempt, more, len(e.Payload), run)
-	return err
 }
 
 // encode prints JSON. It escapes control characters that package json leaves: U+007F to U+009F.
@@ -326,27 +325,20 @@ func (p *printer) encode(v any) error {
 }
 
 func (p *printer) dead(d durable.DeadLetter) error {
-	if p.json {
-		s := shownEntry(d.Entry)
-		s.ID, s.Reason, s.Error, s.GivenUp = d.ID, d.Reason.String(), d.Error, &d.GivenUp
-		return p.encode(s)
-	}
-	_, err := fmt.Fprintf(p.out, "%s  %q  generation %d  attempts %d  %v  %q\n",
+	s := shownEntry(d.Entry)
+	s.ID, s.Reason, s.Error, s.GivenUp = d.ID, d.Reason.String(), d.Error, &d.GivenUp
+	return p.print(s, "%s  %q  generation %d  attempts %d  %v  %q\n",
 		d.GivenUp.Format(time.RFC3339), d.Key, d.Generation, d.Attempt, d.Reason, d.Error)
-	return err
 }
 
 func (p *printer) stats(st durable.Stats) error {
-	if p.json {
-		return p.encode(map[string]any{"pending": st.Pending, "claimed": st.Claimed, "dead": st.Dead, "pauses": st.Pauses,
-			"bytes": st.Bytes, "limit": st.Limit, "overdue": st.Overdue.String(), "clock_offset": st.ClockOffset.String(),
-			"clock_error": st.ClockError.String()})
-	}
 	limit := "no limit"
 	if st.Limit > 0 {
 		limit = fmt.Sprintf("limit %d", st.Limit)
 	}
-	_, err := fmt.Fprintf(p.out, "pending %d, claimed %d, dead %d, pauses %d, overdue by %v\n%d bytes, %s\ndatabase clock ahead by %v ± %v\n",
+	return p.print(map[string]any{"pending": st.Pending, "claimed": st.Claimed, "dead": st.Dead, "pauses": st.Pauses,
+		"bytes": st.Bytes, "limit": st.Limit, "overdue": st.Overdue.String(), "clock_offset": st.ClockOffset.String(),
+		"clock_error": st.ClockError.String()},
+		"pending %d, claimed %d, dead %d, pauses %d, overdue by %v\n%d bytes, %s\ndatabase clock ahead by %v ± %v\n",
 		st.Pending, st.Claimed, st.Dead, st.Pauses, st.Overdue, st.Bytes, limit, st.ClockOffset, st.ClockError)
-	return err
 }

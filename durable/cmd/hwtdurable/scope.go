@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"flag"
-	"fmt"
 	"io"
-	"strconv"
 	"time"
 
 	"github.com/hashedwheel/hwt/durable"
@@ -79,20 +77,13 @@ func (f *scopeFlags) choose(op operation, flags *flag.FlagSet, log io.Writer) (o
 }
 
 func (p *printer) pause(pause durable.Pause) error {
-	if p.json {
-		return p.encode(map[string]any{"prefix": pause.Prefix, "group": pause.Group, "reason": pause.Reason, "by": pause.By, "since": pause.Since})
-	}
-	_, err := fmt.Fprintf(p.out, "%s  prefix %q  group %q  by %s: %s\n",
-		pause.Since.Format(time.RFC3339), pause.Prefix, pause.Group, strconv.Quote(pause.By), strconv.Quote(pause.Reason))
-	return err
+	return p.print(map[string]any{"prefix": pause.Prefix, "group": pause.Group, "reason": pause.Reason, "by": pause.By, "since": pause.Since},
+		"%s  prefix %q  group %q  by %q: %q\n", pause.Since.Format(time.RFC3339), pause.Prefix, pause.Group, pause.By, pause.Reason)
 }
 
 func (p *printer) limit(l durable.LimitUse) error {
-	if p.json {
-		return p.encode(map[string]any{"prefix": l.Prefix, "group": l.Group, "running": l.Running, "per_second": l.PerSecond,
-			"burst": l.Burst, "held": l.Held, "wants": l.Wants})
-	}
-	_, err := fmt.Fprintf(p.out, "prefix %q  group %q  running %d  per second %g  burst %d  held %d  wants %d\n",
+	return p.print(map[string]any{"prefix": l.Prefix, "group": l.Group, "running": l.Running, "per_second": l.PerSecond,
+		"burst": l.Burst, "held": l.Held, "wants": l.Wants},
+		"prefix %q  group %q  running %d  per second %g  burst %d  held %d  wants %d\n",
 		l.Prefix, l.Group, l.Running, l.PerSecond, l.Burst, l.Held, l.Wants)
-	return err
 }

@@ -155,7 +155,7 @@ func transfer(ctx context.Context, source, target backend.Backend, paused bool) 
 		case err != nil:
 			return 0, 0, err
 		case name == "source" && st.Claimed > 0:
-			return 0, 0, fmt.Errorf("%d entries of the source are claimed: stop its workers, and start one until they are done", st.Claimed)
+			return 0, 0, fmt.Errorf("%d entries of the source are claimed: stop its workers, and then run one worker until no entry is claimed", st.Claimed)
 		case name == "target" && st.Pending+st.Claimed+st.Dead > 0:
 			return 0, 0, errNotEmpty
 		}
