@@ -157,7 +157,19 @@ func (c *conn) verify() error {
 	if err != nil {
 		return errors.Join(append(faults, err)...)
 	}
-	var counted state
+	counted := verifyRows(c, note)
+	note(c.query("SELECT pending, claimed, dead, large, pauses FROM hwt_store").each(func(q *query) error {
+		stored := state{pending: q.s.ColumnInt64(0), claimed: q.s.ColumnInt64(1), dead: q.s.ColumnInt64(2), large: q.s.ColumnInt64(3), pauses: q.s.ColumnInt64(4)}
+		if stored != counted {
+			return fmt.Errorf("%w: counts %+v (expected: %+v)", durable.ErrDamaged, stored, counted)
+		}
+		return nil
+	}))
+	return errors.Join(faults...)
+}
+
+// verifyRows notes the faults of each row, and counts the rows.
+func verifyRows(c *conn, note func(error)) (counted state) {
 	note(c.query("SELECT " + columns + " FROM hwt_entries AS t").each(func(q *query) error {
 		r, err := scan(q)
 		note(err)
@@ -185,16 +197,10 @@ func (c *conn) verify() error {
 		note(err)
 		return nil
 	}))
+	var err error
 	counted.large, err = c.query("SELECT count(*) FROM hwt_payloads").integer()
 	note(err)
 	counted.pauses, err = c.query("SELECT count(*) FROM hwt_pauses").integer()
 	note(err)
-	note(c.query("SELECT pending, claimed, dead, large, pauses FROM hwt_store").each(func(q *query) error {
-		stored := state{pending: q.s.ColumnInt64(0), claimed: q.s.ColumnInt64(1), dead: q.s.ColumnInt64(2), large: q.s.ColumnInt64(3), pauses: q.s.ColumnInt64(4)}
-		if stored != counted {
-			return fmt.Errorf("%w: counts %+v (expected: %+v)", durable.ErrDamaged, stored, counted)
-		}
-		return nil
-	}))
-	return errors.Join(faults...)
+	return counted
 }
