@@ -47,6 +47,10 @@ func (o *JobOptions) check() error {
 
 // Ground rules
 //
+// Tasks of the timer, calls of Pause, Resume, RunNow, and Stop, and steps of the wall clock change a job
+// at the same time. A plan of the next run calls the user's schedule, which may be slow or call the
+// job, so no lock is held. The rules allow one plan at a time: no run is lost, and no run happens twice.
+//
 //	J1. At most one timeout is pending, and not while planning is set. When it has
 //	    expired, or at Resume, one goroutine plans the next run and arms the next
 //	    timeout.

@@ -9,6 +9,11 @@ import (
 
 // Ground rules
 //
+// Stop and Reset cannot cancel a timeout that has expired, although the task of the timeout may still
+// wait for its turn. Package time promises that such a task has no effect: after Stop or Reset, no old
+// value is received, and no old call of f begins. The task therefore looks whether its timeout is the
+// present one before it fires.
+//
 //	T1. A Timer is active while it has a timeout. Its task fires it only if that timeout has
 //	    expired. If the timeout is pending, cancelled or nil, the task belongs to an earlier
 //	    timeout that expired but lost the race for mu to a Stop or Reset. Handles are not

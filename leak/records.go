@@ -10,6 +10,10 @@ import (
 
 // Ground rules of a trail.
 //
+// Many goroutines may access a resource while a report reads the trail, and no access may wait. A trail
+// is therefore a list of immutable records with an atomic head. The memory is bounded: beyond a target,
+// a new record replaces the newest one, with a probability that grows with each record that is kept.
+//
 //  1. A record is written before it is published, and immutable after.
 //  2. The list changes at its head only, by one compare-and-swap. A reader that
 //     loaded the head sees a consistent list with its counts.

@@ -15,6 +15,11 @@ import (
 
 // Ground rules
 //
+// SQLite has one writer at a time, and most of the cost of a small transaction is the sync at the end.
+// One goroutine writes for all callers. It commits the jobs that wait as one group, with one sync. A
+// failed job fails its group, and a caller may give up while its job is in a group. The rules say which
+// jobs then run again, and which jobs have no effect.
+//
 //	S1. The connection of the writer, and state, belong to the writer goroutine. During a job
 //	    with alone, the goroutine writes nothing: the job's caller writes on another
 //	    connection.
