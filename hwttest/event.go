@@ -3,7 +3,6 @@ package hwttest
 import (
 	"math"
 	"math/rand/v2"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -22,7 +21,6 @@ var eventChecks = []check{
 	{"EventsAgreeWithAModel", fake, eventsModel},
 	// Real: goroutines on several processors, at random moments.
 	{"EventIsLinearizable", realClock, eventLinearizable},
-	{"EachArmEndsOnceBesideStop", realClock, eventsBesideStop},
 }
 
 // eventProbe is a probe with an event of its own.
@@ -269,50 +267,4 @@ func eventLinearizable(tb testing.TB, newTimer factory) {
 		}
 		e.Stop()
 	})
-}
-
-// eventsBesideStop counts the ends of events that several goroutines arm while another
-// goroutine stops the engine.
-func eventsBesideStop(tb testing.TB, newTimer factory) {
-	for range 30 {
-		e := newTimer.start(tb, Options{TickDuration: time.Millisecond})
-		events := make([]*eventProbe, 4)
-		for i := range events {
-			events[i] = newEvent(tb, e)
-		}
-		var arms, cancels, steps atomic.Int64
-		var unprocessed []hwt.Timeout
-		together(4, func(who int) {
-			if who == 0 {
-				eventually(tb, "the others are at work", func() bool { return steps.Load() > 100 })
-				unprocessed = e.Stop()
-				return
-			}
-			for {
-				steps.Add(1)
-				p := events[rand.N(len(events))]
-				if rand.N(3) == 0 {
-					if p.event.Cancel() {
-						cancels.Add(1)
-					}
-				} else if err := p.event.Arm(upTo(2 * time.Millisecond)); err == nil {
-					arms.Add(1)
-				} else {
-					assert.ErrorIs(tb, err, hwt.ErrStopped)
-					return
-				}
-			}
-		})
-		s := balanced(tb, e)
-		runs := 0
-		for _, p := range events {
-			runs += p.ran.count()
-			assert.False(tb, p.event.Cancel() || p.event.Reset(0))
-		}
-		assert.Zero(tb, s.Pending)
-		assert.Equal(tb, cancels.Load(), s.Cancelled)
-		assert.Equal(tb, int64(len(unprocessed)), s.Unprocessed)
-		assert.LessOrEqual(tb, int64(runs), s.Expired)
-		assert.LessOrEqual(tb, s.Accepted, arms.Load())
-	}
 }
