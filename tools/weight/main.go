@@ -25,7 +25,7 @@ var apparatus = []string{".ci", "bench", "cmd", "docs", "durable/backend/backend
 
 // limit is the greatest size of the apparatus as a share of the library's. Lower it with each
 // deletion.
-const limit = 0.62
+const limit = 0.60
 
 func main() {
 	w, err := weigh("..")
