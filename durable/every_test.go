@@ -193,6 +193,21 @@ func TestScheduleThatPanicsDoesNotFire(t *testing.T) {
 	}
 }
 
+// Another machine has stored a series in a time zone that this machine lacks. Each look at the database finds it again.
+func TestUnknownZoneIsLoggedOncePerMinute(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		zoned := backend.Row{Key: "zoned", Due: time.Now().Add(time.Second).UnixNano(), Every: "0 0 CRON_TZ=Own/Zone * * * * *", Attempt: 1, Nonce: 7}
+		_, err := f.b.Apply(f.t.Context(), []backend.Op{{Kind: backend.Set, Row: zoned}})
+		require.NoError(t, err)
+		f.setIn("other", 5*time.Second)
+		defer f.work(nil, nil)()
+		time.Sleep(150 * time.Second)
+		assert.Equal(t, seconds(5), f.times())
+		assert.Equal(t, []string{"zoned"}, f.keys())
+		assert.Equal(t, 3, strings.Count(f.log.String(), "cannot find the next occurrence"), f.log)
+	})
+}
+
 // The database returns a leased entry to no other worker.
 func TestEntryWithoutANextOccurrenceIsLeftToOtherWorkers(t *testing.T) {
 	inBubble(t, func(f *fixture) {
@@ -206,6 +221,20 @@ func TestEntryWithoutANextOccurrenceIsLeftToOtherWorkers(t *testing.T) {
 		defer f.work(nil, &durable.WorkOptions{Schedules: map[string]clock.Schedule{"mine": last}})()
 		time.Sleep(time.Minute)
 		assert.Len(t, f.times(), 1)
+	})
+}
+
+// Times of a backend end in the year 2262.
+func TestSeriesEndsBeforeTheYear2263(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		_, err := f.Set(f.t.Context(), durable.Entry{Key: "k", Due: time.Now().Add(time.Second), Every: durable.Every{Schedule: "mine"}})
+		require.NoError(t, err)
+		far := named{func(time.Time) time.Time { return time.Date(2300, 1, 1, 0, 0, 0, 0, time.UTC) }}
+		defer f.work(nil, &durable.WorkOptions{Schedules: map[string]clock.Schedule{"mine": far}})()
+		time.Sleep(time.Minute)
+		assert.Equal(t, seconds(1), f.times())
+		assert.Empty(t, f.keys())
+		assert.Empty(t, f.dead())
 	})
 }
 

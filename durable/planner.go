@@ -3,6 +3,7 @@ package durable
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -67,7 +68,8 @@ func (p *planner) planNext(h *flight) (ok bool) {
 			err = fmt.Errorf("the schedule panicked: %v", v)
 		}
 		if ok = err == nil; !ok {
-			p.options.Logger.Warn("durable: cannot find the next occurrence; the entry waits", "key", h.row.Key, "error", err)
+			p.backend.Trouble().Log(p.options.Logger, slog.LevelWarn, "durable: cannot find the next occurrence; the entry waits", h.row.Key+err.Error(),
+				"key", h.row.Key, "error", err)
 			p.sweep.unplanned.Store(true)
 		}
 	}()
