@@ -393,6 +393,27 @@ func TestOutputHasNoControlCharacters(t *testing.T) {
 	}
 }
 
+// Messages reach terminals, logs, and tickets. The driver hides only the passwords that it recognizes.
+func TestPasswordIsInNoMessage(t *testing.T) {
+	for _, url := range []string{
+		"postgres://u:hunter2@127.0.0.1:1/db", "postgres://127.0.0.1:1/db?user=u&password=hunter2", "host=127.0.0.1 port=1 user=u password=hunter2",
+		"postgres://u:hunter2@127.0.0.1:99999/db", "postgres://u:hunter2@127.0.0.1:abc/db", "postgres://u:hunter2@[::1/db",
+		"postgres://u:hunter2@127.0.0.1/db?sslmode=bad", "postgres://127.0.0.1/db?user=u&password=hunter2&sslmode=bad", "postgres://u:hunter2@127.0.0.1/db?pool_max_conns=x",
+		"postgres://u:hunter2/x@127.0.0.1/db", "postgres://u:hunter2 @127.0.0.1/db", "postgres://u:%zzhunter2@127.0.0.1/db", "postgresql//u:hunter2@127.0.0.1/db",
+		"host=127.0.0.1 password=my hunter2 dbname=db", "host=127.0.0.1 password = hunter2 port=x", `host=127.0.0.1 password='it\'s hunter2' port=x`, "password='hunter2",
+		"postgres://u:a`hunter2/x@127.0.0.1/db", "postgres://u:hunter2`/x@127.0.0.1/db", "host=127.0.0.1 password=a`hunter2 hunter2 dbname=db", "postgres://u:`hunter2@127.0.0.1/db?sslmode=bad",
+	} {
+		t.Run(url, func(t *testing.T) {
+			status, out, log := hwtdurable(t, "list", "--wait", "100ms", "--postgres", url)
+			require.Equal(t, 1, status)
+			require.NotContains(t, out+log, "hunter2")
+			require.Regexp(t, "^hwtdurable: (the database did not answer within --wait|cannot parse the URL of PostgreSQL: [a-z])", log)
+		})
+	}
+	_, _, log := hwtdurable(t, "list", "--postgres", "postgres://127.0.0.1/db?sslmode=bad")
+	require.Contains(t, log, "sslmode is invalid", "the reason")
+}
+
 func TestPausesAreSetListedAndEnded(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "store.db")
 	newStore(t, place.Place{File: file})

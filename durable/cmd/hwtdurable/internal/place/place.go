@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -83,13 +84,22 @@ func (p Place) Open(ctx context.Context, mustExist bool) (*Store, error) {
 func (p Place) pool(ctx context.Context) (*pgxpool.Pool, error) {
 	config, err := pgxpool.ParseConfig(p.URL)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("cannot parse the URL of PostgreSQL: %s", reason(err.Error()))
 	}
 	config.MaxConns = max(config.MaxConns, 8)
 	if p.PgBouncer {
 		config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec // no prepared statements
 	}
 	return pgxpool.NewWithConfig(ctx, config)
+}
+
+// reason returns an error of pgx without the URL, which may have the password. The details of a malformed URL may have
+// parts of the password.
+func reason(text string) string {
+	if strings.Contains(text, "`: failed to parse as") {
+		return "malformed URL or keywords; a password may need quotes, or percent-encoding in a URL"
+	}
+	return strings.TrimPrefix(text[strings.LastIndex(text, "`")+1:], ": ")
 }
 
 // InTx runs f in a transaction of the database, and commits unless f returns an error.
