@@ -77,6 +77,9 @@ func (b *sqliteBackend) connect(ctx context.Context) (err error) {
 		return err
 	}
 	defer b.writer.SetInterrupt(b.writer.SetInterrupt(ctx))
+	if err := checkOwnLog(b.writer.conn, b.path); err != nil {
+		return err
+	}
 	if b.options.MustExist {
 		// First, so that databases of other programs stay as they are. On this connection:
 		// closing the only one would write the whole log of a killed process to the file.

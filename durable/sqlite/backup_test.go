@@ -110,3 +110,44 @@ func TestRestoreRejectsLeftLog(t *testing.T) {
 	require.NoError(t, sqlite.Restore(t.Context(), backup, path))
 	require.NotErrorIs(t, sqlite.Restore(t.Context(), backup, filepath.Join(path, "new")), durable.ErrInvalid, "not a directory")
 }
+
+// An operator moves a backup over the file of a service that was killed. Its log would destroy the backup.
+func TestLogOfAReplacedFileIsRejected(t *testing.T) {
+	original, path := temp(t), temp(t)
+	s := open(t, original, nil)
+	for i := range 200 {
+		_, err := s.Set(t.Context(), durable.Entry{Key: fmt.Sprint("k", i), Due: time.Now().Add(time.Hour), Payload: make([]byte, 200)})
+		require.NoError(t, err)
+	}
+	require.NoError(t, s.Backup(t.Context(), path))
+	_, err := s.CancelMany(t.Context(), durable.Scope{All: true})
+	require.NoError(t, err)
+	log, err := os.ReadFile(original + "-wal") // what a kill would leave
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(path+"-wal", log, 0o600))
+	before, err := os.ReadFile(path)
+	require.NoError(t, err)
+	for name, use := range map[string]func() error{
+		"Open": func() error { _, err := sqlite.Open(t.Context(), path, nil); return err },
+		"MustExist": func() error {
+			_, err := sqlite.Open(t.Context(), path, &sqlite.Options{MustExist: true})
+			return err
+		},
+		"Restore": func() error { return sqlite.Restore(t.Context(), path, temp(t)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := use()
+			require.ErrorIs(t, err, durable.ErrInvalid)
+			require.ErrorContains(t, err, path+"-wal\" is the log of another file")
+			for suffix, want := range map[string][]byte{"": before, "-wal": log} {
+				after, err := os.ReadFile(path + suffix)
+				require.NoError(t, err)
+				require.True(t, bytes.Equal(want, after), suffix)
+			}
+		})
+	}
+	require.NoError(t, os.Remove(path+"-wal"))
+	restored := open(t, path, nil)
+	require.NoError(t, restored.Verify(t.Context()))
+	require.EqualValues(t, 200, pending(t, restored))
+}

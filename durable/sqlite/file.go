@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/ncruces/go-sqlite3"
+	"github.com/ncruces/go-sqlite3/vfs"
 
 	"github.com/hashedwheel/hwt/durable/backend"
 )
@@ -62,6 +63,24 @@ func checkLinks(path string) error {
 			backend.ErrInvalid, path, n)
 	}
 	return nil
+}
+
+// checkOwnLog rejects a log beside a file that is not in WAL mode, before the connection reads the file: SQLite would
+// apply the log. It is the log of another file. A copy by Backup, which is not in WAL mode yet, was moved over that file.
+func checkOwnLog(c *conn, path string) error {
+	log, err := os.Stat(path + "-wal")
+	if err != nil || log.Size() == 0 {
+		return nil
+	}
+	file, err := c.FileControl("main", sqlite3.FCNTL_FILE_POINTER)
+	if main, ok := file.(vfs.File); ok && err == nil {
+		var mode [1]byte
+		if _, err := main.ReadAt(mode[:], 18); err == nil && mode[0] == 1 {
+			return fmt.Errorf("%w: %q is the log of another file, which %q has replaced: it may have the last commits of that file; move it away",
+				backend.ErrInvalid, path+"-wal", path)
+		}
+	}
+	return err
 }
 
 // storeFiles are the file of a store, its log, and the log's index.

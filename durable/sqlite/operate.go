@@ -49,7 +49,10 @@ func restore(ctx context.Context, backup, path string) error {
 	}
 	defer process.release(c, true)
 	defer c.SetInterrupt(c.SetInterrupt(ctx))
-	version, err := schemaVersion(c)
+	var version int
+	if err = checkOwnLog(c, backup); err == nil {
+		version, err = schemaVersion(c)
+	}
 	if err == nil && version == 0 {
 		err = durable.ErrNoStore
 	}
