@@ -151,6 +151,9 @@ func (a *announcer) announce() {
 			return
 		}
 		if err := a.notify(a.ctx); err != nil {
+			if !passes(err) { // for example, the queue of notifications is full
+				a.trouble.Note(a.options.Logger, "durable: cannot notify other processes; they find near entries by polling", cause(err), err)
+			}
 			a.Announce()
 			patience = a.pause(a.ctx, patience)
 			continue

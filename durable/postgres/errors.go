@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/puddle/v2"
 
 	"github.com/hashedwheel/hwt/durable/backend"
@@ -31,6 +32,17 @@ var errLacks = errors.New("the role lacks")
 
 // errPool reports that no connection became free in time.
 var errPool = errors.New("no connection from the pool")
+
+// errExhausted reports why a call may wait.
+var errExhausted = errors.New("all connections of the pool are in use")
+
+// exhausted returns errExhausted while the program and the store hold all connections of a pool.
+func exhausted(pool *pgxpool.Pool) error {
+	if st := pool.Stat(); st.AcquiredConns() < st.MaxConns() {
+		return nil
+	}
+	return errExhausted
+}
 
 // slow reports whether a round trip has taken longer than Options.Timeout.
 func slow(err error) bool {

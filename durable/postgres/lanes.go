@@ -107,7 +107,7 @@ func (l *lanes) Apply(ctx context.Context, ops []backend.Op) ([]backend.Result, 
 	case <-j.done:
 		return j.results, nil
 	case <-ctx.Done():
-		return nil, ended(ctx, cmp.Or(j.last(), l.trouble.err()))
+		return nil, ended(ctx, cmp.Or(j.last(), l.trouble.err(), exhausted(l.pool)))
 	}
 }
 

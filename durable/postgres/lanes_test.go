@@ -3,7 +3,9 @@ package postgres_test
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -12,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hashedwheel/hwt/durable"
 	"github.com/hashedwheel/hwt/durable/backend"
 	"github.com/hashedwheel/hwt/durable/postgres"
 )
@@ -74,4 +77,49 @@ func TestCloseFailsTheQueue(t *testing.T) {
 	assert.Eventually(t, func() bool { return b.Queued() > 9 }, 20*time.Second, time.Millisecond)
 	require.NoError(t, b.Close())
 	calls.Wait()
+}
+
+// A program that waits for itself learns it from the error.
+func TestCallNamesAnExhaustedPool(t *testing.T) {
+	pool := newPool(t, "")
+	b := open(t, pool, postgres.Options{PollOnly: true})
+	defer acquire(t, pool, pool.Config().MaxConns)()
+	for name, call := range map[string]func(ctx context.Context) error{
+		"Apply": func(ctx context.Context) error {
+			_, err := b.Apply(ctx, []backend.Op{set("k", time.Now())})
+			return err
+		},
+		"Get":   func(ctx context.Context) error { _, err := b.Get(ctx, "k"); return err },
+		"Pause": func(ctx context.Context) error { return b.Pause(ctx, backend.Pause{}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+			defer cancel()
+			err := call(ctx)
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+			require.ErrorContains(t, err, "the pool")
+		})
+	}
+}
+
+// Handlers that forget their transactions take all connections, and the worker loses its lease.
+func TestWorkOutlastsAnExhaustedPool(t *testing.T) {
+	pool := newPool(t, "")
+	s, err := postgres.Open(short(t), pool, &postgres.Options{Schema: fresh(t, "exhausted"), Timeout: 100 * time.Millisecond,
+		Options: durable.Options{Lease: time.Second, Logger: slog.New(slog.DiscardHandler)}})
+	require.NoError(t, err)
+	t.Cleanup(func() { s.Close() })
+	fired := firings(t, s)
+	_, err = s.Set(t.Context(), durable.Entry{Key: "before", Due: time.Now()})
+	require.NoError(t, err)
+	require.Equal(t, "before", receive(t, fired).Key)
+	release := acquire(t, pool, pool.Config().MaxConns)
+	require.Eventually(t, func() bool {
+		st, _ := s.Stats(t.Context()) // without sizes
+		return strings.Contains(st.LastError, "no connection from the pool")
+	}, 20*time.Second, 10*time.Millisecond)
+	release()
+	_, err = s.Set(t.Context(), durable.Entry{Key: "after", Due: time.Now()})
+	require.NoError(t, err)
+	require.Equal(t, "after", receive(t, fired).Key)
 }

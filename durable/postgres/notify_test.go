@@ -3,6 +3,7 @@ package postgres_test
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"testing"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hashedwheel/hwt/durable"
 	"github.com/hashedwheel/hwt/durable/backend"
 	"github.com/hashedwheel/hwt/durable/postgres"
 )
@@ -140,4 +142,52 @@ func TestFarEntriesAreNotAnnounced(t *testing.T) {
 	n, err := conn.WaitForNotification(ctx)
 	require.NoError(t, err)
 	require.Equal(t, "marker", n.Payload)
+}
+
+// A listener that stands still in a transaction fills the queue of the server: each COMMIT with a notification
+// then fails.
+func TestFullQueueOfNotificationsFailsNoCall(t *testing.T) {
+	administer(t, "postgres", "DROP DATABASE IF EXISTS full_queue")
+	administer(t, "postgres", "CREATE DATABASE full_queue")
+	log := &lines{}
+	store := func(o postgres.Options) *postgres.Store {
+		o.Logger = slog.New(slog.NewTextHandler(log, nil))
+		s, err := postgres.Open(short(t), asRole(t, "postgres", "", "full_queue", ""), &o)
+		require.NoError(t, err)
+		t.Cleanup(func() { s.Close() })
+		return s
+	}
+	s, quiet := store(postgres.Options{}), store(postgres.Options{QuietTx: true})
+	fired := firings(t, store(postgres.Options{}))
+	administer(t, "full_queue", `SET allow_system_table_mods = on;
+		ALTER FUNCTION pg_catalog.pg_notify(text, text) RENAME TO original;
+		CREATE TABLE public.queue ();
+		CREATE FUNCTION public.overflow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+			RAISE EXCEPTION 'too many notifications in the NOTIFY queue' USING ERRCODE = '54000'; END $$;
+		CREATE CONSTRAINT TRIGGER overflow AFTER INSERT ON public.queue DEFERRABLE INITIALLY DEFERRED
+			FOR EACH ROW EXECUTE FUNCTION public.overflow();
+		CREATE FUNCTION pg_catalog.pg_notify(text, text) RETURNS void LANGUAGE sql AS $$ INSERT INTO public.queue DEFAULT VALUES $$`)
+	near := durable.Entry{Due: time.Now().Add(100 * time.Millisecond)}
+	for i := range 20 {
+		near.Key = fmt.Sprint("k", i)
+		_, err := s.Set(short(t), near)
+		require.NoError(t, err)
+	}
+	pool := asRole(t, "postgres", "", "full_queue", "")
+	in := func(s *postgres.Store, key string) error {
+		return pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error {
+			near.Key = key
+			_, err := s.Tx(tx).Set(t.Context(), near)
+			return err
+		})
+	}
+	require.ErrorContains(t, in(s, "notifying"), "54000")
+	require.NoError(t, in(quiet, "quiet"))
+	keys := make(map[string]bool)
+	for range 21 {
+		keys[receive(t, fired).Key] = true
+	}
+	require.Len(t, keys, 21)
+	require.NotContains(t, keys, "notifying")
+	require.Equal(t, 1, log.count("cannot notify other processes"), log)
 }

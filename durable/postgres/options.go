@@ -28,7 +28,8 @@ type Options struct {
 	PollOnly bool
 
 	// QuietTx keeps the methods of a Tx from calling pg_notify in the caller's transaction.
-	// A notifying transaction holds a lock on the whole database during its commit. Workers
+	// A notifying transaction holds a lock on the whole database during its commit, and fails while
+	// the server's queue of notifications is full. Workers
 	// then find the entry by polling: within half a second if they set QuietTx or PollOnly,
 	// too, and within five seconds otherwise.
 	QuietTx bool

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/hashedwheel/hwt/durable"
@@ -38,6 +39,34 @@ func openStore(t *testing.T, schema string) *postgres.Store {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	return s
+}
+
+// firings starts a Work that sends its firings to the returned channel.
+func firings(t *testing.T, s *postgres.Store) <-chan durable.Firing {
+	t.Helper()
+	all := make(chan durable.Firing, 10_000)
+	ctx, end := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() {
+		done <- s.Work(ctx, func(_ context.Context, f durable.Firing) error { all <- f; return nil }, nil)
+	}()
+	t.Cleanup(func() {
+		end()
+		assert.NoError(t, <-done)
+	})
+	return all
+}
+
+// receive waits for a firing. The test fails after a minute.
+func receive(t *testing.T, all <-chan durable.Firing) durable.Firing {
+	t.Helper()
+	select {
+	case f := <-all:
+		return f
+	case <-time.After(time.Minute):
+		require.Fail(t, "nothing fires")
+		panic("unreachable")
+	}
 }
 
 func TestTwoStoresFireEachEntryOnce(t *testing.T) {
