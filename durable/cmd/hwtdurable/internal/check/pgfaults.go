@@ -154,29 +154,34 @@ func (c *cluster) cross(ctx context.Context, store, other *place.Store, key stri
 	return err
 }
 
-// readOnly makes the sessions of the server read-only for a while. Calls wait, and say why.
+// readOnly makes the sessions of the server read-only, and then lets only new sessions write, as after a failover by
+// which the address leads to another server. Calls wait and say why, and then succeed on new connections.
 func (c *cluster) readOnly(ctx context.Context) error {
 	begin := now()
 	return c.scene.withStore(ctx, func(store *place.Store) error {
-		set := func(value string) error {
-			return errors.Join(c.execute(ctx, "ALTER SYSTEM SET default_transaction_read_only = "+value), c.execute(ctx, "SELECT pg_reload_conf()"))
+		set := func(change string) error {
+			return errors.Join(c.execute(ctx, "ALTER SYSTEM "+change), c.execute(ctx, "SELECT pg_reload_conf()"))
 		}
-		if err := set("on"); err != nil {
+		try := func(patience time.Duration) error {
+			short, cancel := context.WithTimeout(ctx, patience)
+			defer cancel()
+			_, err := store.Set(short, durable.Entry{Key: probePrefix + "denied", Due: time.Now()})
 			return err
 		}
+		err := set("SET default_transaction_read_only = on")
 		proc.Sleep(ctx, time.Second)
-		short, cancel := context.WithTimeout(ctx, time.Second)
-		_, err := store.Set(short, durable.Entry{Key: probePrefix + "denied", Due: time.Now()})
-		cancel()
+		denied := try(time.Second)
 		stats, _ := store.Stats(ctx) // has no sizes if the server is late
-		if err := set("off"); err != nil {
-			return err
+		if denied == nil || !strings.Contains(denied.Error(), "read-only") || !strings.Contains(stats.LastError, "read-only") {
+			err = errors.Join(err, fmt.Errorf("a call on a read-only server returned %v, and Stats have %q", denied, stats.LastError))
 		}
-		if err == nil || !strings.Contains(err.Error(), "read-only") || !strings.Contains(stats.LastError, "read-only") {
-			return fmt.Errorf("a call on a read-only server returned %v, and Stats have %q", err, stats.LastError)
+		err = errors.Join(err, c.execute(ctx, "BEGIN READ WRITE; ALTER ROLE postgres SET default_transaction_read_only = off; COMMIT"))
+		if err == nil {
+			err = try(timeout)
 		}
+		err = errors.Join(err, set("RESET default_transaction_read_only"), c.execute(ctx, "ALTER ROLE postgres RESET default_transaction_read_only"))
 		c.scene.note("server was read-only", begin, nil)
-		return nil
+		return err
 	})
 }
 
@@ -196,11 +201,11 @@ func (c *cluster) rewind(ctx context.Context) error {
 	return c.scene.startAll(ctx)
 }
 
-// hostile creates functions and operators in a schema on the search_path that fit the store's calls
-// better than PostgreSQL's own.
+// hostile creates functions in a schema on the search_path that fit the store's calls
+// better than PostgreSQL's own, or as well. A client and a worker begin sessions with that path.
 func (c *cluster) hostile(ctx context.Context) error {
 	begin := now()
-	for _, f := range []string{"nextval(text)", "pg_notify(text, text)", "set_config(text, text, bool)", "octet_length(bytea)"} {
+	for _, f := range []string{"nextval(text)", "nextval(regclass)", "hashtextextended(text, int8)", "pg_notify(text, text)", "set_config(text, text, bool)", "octet_length(bytea)"} {
 		name, _, _ := strings.Cut(f, "(")
 		sql := fmt.Sprintf(`CREATE OR REPLACE FUNCTION public.%s RETURNS int8 LANGUAGE plpgsql AS $$ BEGIN RAISE 'the function %s of another user'; END $$`, f, name)
 		if err := c.execute(ctx, sql+`; ALTER DATABASE postgres SET search_path = public, pg_catalog`); err != nil {
@@ -208,24 +213,16 @@ func (c *cluster) hostile(ctx context.Context) error {
 		}
 	}
 	c.scene.note("functions of another user", begin, noProcess)
-	return c.scene.deploy(ctx, 0) // its new sessions have the search_path
+	return errors.Join(c.scene.deploy(ctx, 0), c.scene.deploy(ctx, len(c.scene.configs)-1))
 }
 
 // slowLine sends large payloads over a line on which all of them take longer than a round trip may.
 func (c *cluster) slowLine(ctx context.Context) error {
-	begin, large := now(), make([]byte, 1<<20)
-	line := c.proxies[1]
+	begin, line := now(), c.proxies[1]
 	line.Delay(30 * time.Millisecond) // per 64 KiB and connection: 2 MB/s
 	defer line.Delay(0)
-	const entries = 40
 	return c.scene.withStore(ctx, func(store *place.Store) error {
-		_, err := store.SetMany(ctx, func(yield func(durable.Entry) bool) {
-			for i := range entries {
-				if !yield(durable.Entry{Key: numbered(probePrefix+"large-", i), Due: time.Now(), Payload: large}) {
-					return
-				}
-			}
-		})
+		err := setMany(ctx, store, durable.Entry{Key: probePrefix + "large-", Due: time.Now(), Payload: make([]byte, 1<<20)}, 40, 0)
 		if err == nil {
 			err = c.await(ctx, fmt.Sprintf("SELECT count(*) = 0 FROM hwt.entry WHERE key >= '%[1]slarge-' AND key < '%[1]slarge-a'", probePrefix),
 				"large entries do not pass a slow line")
