@@ -18,6 +18,7 @@ type job struct {
 	size  int  // number of operations
 	alone bool // runs outside a transaction
 	first bool // passes the jobs that wait
+	seen  int  // obstacles that have ended before its wait. Guarded by the mu of queue.
 	stage atomic.Int32
 	err   error // result, after done
 	done  chan struct{}
@@ -64,6 +65,8 @@ type queue struct {
 	jobs     []*job // Guarded by mu.
 	failed   error  // why no call can succeed any more. Guarded by mu.
 	obstacle error  // why the writer waits, or nil. Guarded by mu.
+	last     error  // obstacle. Guarded by mu.
+	begun    int    // number of obstacles so far. Guarded by mu.
 }
 
 func newQueue() *queue {
@@ -88,7 +91,7 @@ func (q *queue) wait(ctx context.Context, j *job) error {
 	case <-ctx.Done():
 	}
 	if j.stage.CompareAndSwap(queued, withdrawn) {
-		return q.ended(ctx)
+		return q.ended(ctx, j)
 	}
 	// It runs: its result is worth more than the context's error.
 	select {
@@ -96,7 +99,7 @@ func (q *queue) wait(ctx context.Context, j *job) error {
 		return j.err
 	case <-time.After(afterContext):
 		j.withdraw()
-		return q.ended(ctx)
+		return q.ended(ctx, j)
 	}
 }
 
@@ -110,18 +113,23 @@ var (
 func (q *queue) obstruct(err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.obstacle = err
+	if err != nil && q.obstacle == nil {
+		q.begun++
+	}
+	if q.obstacle = err; err != nil {
+		q.last = err
+	}
 }
 
-// ended returns the error of a call after the end of its context, with the reason for which the
-// writer waits.
-func (q *queue) ended(ctx context.Context) error {
+// ended returns the error of a job's caller after the end of its context, with the last reason for which the
+// writer has waited during the job. The context may be that of the transaction, too, which then ends with it.
+func (q *queue) ended(ctx context.Context, j *job) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.obstacle == nil {
+	if q.begun == j.seen {
 		return context.Cause(ctx)
 	}
-	return fmt.Errorf("%w: %w", context.Cause(ctx), q.obstacle)
+	return fmt.Errorf("%w: %w", context.Cause(ctx), q.last)
 }
 
 // afterContext is the time for which a caller waits for a job that runs after the end of its
@@ -147,6 +155,9 @@ func (q *queue) enqueue(ctx context.Context, j *job) error {
 	}
 	if len(q.jobs) == cap(q.jobs) { // withdrawn jobs must not make it grow
 		q.jobs = slices.DeleteFunc(q.jobs, func(j *job) bool { return j.stage.Load() == withdrawn })
+	}
+	if j.seen = q.begun; q.obstacle != nil {
+		j.seen--
 	}
 	if j.first {
 		q.jobs = slices.Insert(q.jobs, 0, j)
@@ -259,7 +270,7 @@ func (q *queue) takeTurn(ctx context.Context, abort func()) (release func(), err
 			}
 		case <-withdraw:
 			if j.stage.CompareAndSwap(queued, withdrawn) {
-				return nil, q.ended(ctx)
+				return nil, q.ended(ctx, j)
 			}
 			withdraw = nil // it begins now
 		}

@@ -28,6 +28,22 @@ func openTemp(t *testing.T) *Store {
 	return s
 }
 
+// The context of a call may end the transaction, too, for which the call has waited.
+func TestEndedCallNamesTheObstacleOfItsWait(t *testing.T) {
+	q := newQueue()
+	ctx, cancel := context.WithCancel(t.Context())
+	before, during, after := &job{}, &job{}, &job{}
+	require.NoError(t, q.enqueue(ctx, before))
+	q.obstruct(errOpen)
+	require.NoError(t, q.enqueue(ctx, during))
+	q.obstruct(nil)
+	require.NoError(t, q.enqueue(ctx, after))
+	cancel()
+	require.ErrorIs(t, q.ended(ctx, before), errOpen)
+	require.ErrorIs(t, q.ended(ctx, during), errOpen)
+	require.Equal(t, context.Canceled, q.ended(ctx, after))
+}
+
 // A transaction of the caller waits behind a withdrawn call while a group runs. It must not
 // join the group, which its rollback would undo.
 func TestTransactionJoinsNoGroup(t *testing.T) {
