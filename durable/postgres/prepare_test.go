@@ -176,13 +176,6 @@ func TestOpenNamesAForbiddenFunction(t *testing.T) {
 	require.ErrorContains(t, err, "permission denied for function pg_notify")
 }
 
-// Open counts the parameters of the statements that it plans.
-func TestSchemaMayBeNamedAsAParameter(t *testing.T) {
-	pool := newPool(t, "")
-	fresh(t, `"$1"`)
-	apply(t, open(t, pool, postgres.Options{Schema: "$1"}), set("k", time.Now()))
-}
-
 func TestOpenPlansEveryStatement(t *testing.T) {
 	file, err := parser.ParseFile(token.NewFileSet(), "sql.go", nil, 0)
 	require.NoError(t, err)

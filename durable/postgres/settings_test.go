@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hashedwheel/hwt/durable"
+	"github.com/hashedwheel/hwt/durable/backend"
 	"github.com/hashedwheel/hwt/durable/postgres"
 )
 
@@ -120,6 +121,49 @@ func TestModesOfTheDriverDoNotMatter(t *testing.T) {
 			require.NoError(t, err)
 			defer s.Close()
 			exercise(t, s, pool)
+		})
+	}
+}
+
+// The texts of a store are bytes to the database, which may have no letters for them.
+func TestEncodingOfTheDatabaseDoesNotMatter(t *testing.T) {
+	if testing.Short() {
+		t.Skip("creates four databases")
+	}
+	for _, encoding := range []string{"SQL_ASCII", "LATIN1", "EUC_JP", "WIN1251"} {
+		t.Run(encoding, func(t *testing.T) {
+			database := "in_" + strings.ToLower(encoding)
+			administer(t, "postgres", "DROP DATABASE IF EXISTS "+database)
+			administer(t, "postgres", fmt.Sprintf("CREATE DATABASE %s TEMPLATE template0 ENCODING '%s' LC_COLLATE 'C' LC_CTYPE 'C'", database, encoding))
+			pool := asRole(t, "postgres", "", database, "")
+			s, err := postgres.Open(short(t), pool, &postgres.Options{Options: durable.Options{Paused: "é日本"}})
+			require.NoError(t, err)
+			defer s.Close()
+			pauses, err := s.Paused(t.Context())
+			require.NoError(t, err)
+			require.Equal(t, "é日本", pauses[0].Reason)
+			require.NoError(t, s.Resume(t.Context(), durable.Scope{All: true}))
+			exercise(t, s, pool)
+		})
+	}
+}
+
+// Statements have placeholders for the schema, and quote it as a name and as a literal.
+func TestSchemaMayHaveAnyName(t *testing.T) {
+	administer(t, "postgres", "DROP DATABASE IF EXISTS names")
+	administer(t, "postgres", "CREATE DATABASE names")
+	pool := asRole(t, "postgres", "", "names", "")
+	for _, schema := range []string{`My "Schema's"`, "日本", "a.b", "select", "{s}", "{cols}", "{s.entry}", "hwt:x", "public", " ", "UPPER", "$1", "%s", "a;b--", `e\'x`} {
+		t.Run(schema, func(t *testing.T) {
+			b := open(t, pool, postgres.Options{Schema: schema})
+			w, rows := claimed(t, b, 2)
+			done, err := b.Finish(t.Context(), w, []backend.Outcome{{Ref: rows[0].Ref()}, {Ref: rows[1].Ref(), Fate: backend.Bury}})
+			require.NoError(t, err)
+			require.Equal(t, []bool{true, true}, done)
+			require.NoError(t, b.PrepareKinds(t.Context()))
+			st, err := b.Stats(t.Context(), []int64{1})
+			require.NoError(t, err)
+			require.EqualValues(t, 1, st.Dead)
 		})
 	}
 }

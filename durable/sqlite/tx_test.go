@@ -305,6 +305,63 @@ func TestLeftTransactionEndsWithItsConnection(t *testing.T) {
 	assert.Zero(t, count(t, s, "SELECT count(*) FROM sqlite_schema WHERE name = 'mine'"))
 }
 
+// A report reads for a long time. It sees the entries of its snapshot, and stores nothing.
+func TestReaderOfDBDelaysNoWrite(t *testing.T) {
+	s := open(t, temp(t), nil)
+	ctx := t.Context()
+	_, err := s.Set(ctx, entryDue("before", time.Hour))
+	require.NoError(t, err)
+	x, err := s.DB().BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	require.NoError(t, err)
+	_, err = s.Tx(x).Get(ctx, "before")
+	require.NoError(t, err)
+	_, err = s.Set(ctx, entryDue("after", time.Hour))
+	require.NoError(t, err)
+	execute(t, s.DB(), "CREATE TABLE mine (a)")
+	_, err = s.Tx(x).Get(ctx, "after")
+	require.ErrorIs(t, err, durable.ErrNotFound)
+	_, err = s.Tx(x).Set(ctx, entryDue("denied", time.Hour))
+	require.ErrorContains(t, err, "readonly")
+	_, err = s.Tx(x).Get(ctx, "before")
+	require.NoError(t, err, "the transaction remains usable")
+	require.NoError(t, x.Commit())
+	for range 3 { // its connection may write again
+		execute(t, s.DB(), "INSERT INTO mine VALUES (1)")
+	}
+	assert.EqualValues(t, 2, pending(t, s))
+	assert.NoError(t, s.Verify(ctx))
+}
+
+// SQLite executes a statement with RETURNING as its rows are read: it writes until its result is closed.
+func TestOpenResultOfAWriteHoldsItsTurn(t *testing.T) {
+	s := open(t, temp(t), nil)
+	execute(t, s.DB(), "CREATE TABLE mine (a)")
+	set := func() error {
+		short, end := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer end()
+		_, err := s.Set(short, entryDue("k", time.Hour))
+		return err
+	}
+	insert, err := s.DB().PrepareContext(t.Context(), "INSERT INTO mine VALUES (?), (?) RETURNING a")
+	require.NoError(t, err)
+	rows, err := insert.QueryContext(t.Context(), 1, 2)
+	require.NoError(t, err)
+	require.True(t, rows.Next())
+	err = set()
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.ErrorContains(t, err, "a transaction of Store.DB is open")
+	require.NoError(t, rows.Close())
+	require.Eventually(t, func() bool { return set() == nil }, time.Minute, time.Millisecond)
+	rows, err = s.DB().QueryContext(t.Context(), "SELECT a FROM mine")
+	require.NoError(t, err)
+	require.True(t, rows.Next())
+	require.Eventually(t, func() bool { return set() == nil }, time.Minute, time.Millisecond, "a reader has no turn")
+	require.NoError(t, rows.Close())
+	require.NoError(t, s.Close())
+	_, err = insert.Exec(3, 4)
+	require.Error(t, err)
+}
+
 func TestCloseEndsTheUsersOfDB(t *testing.T) {
 	s, err := sqlite.Open(t.Context(), temp(t), nil)
 	require.NoError(t, err)
