@@ -2,6 +2,7 @@ package durable_test
 
 import (
 	"context"
+	"math"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -158,5 +159,30 @@ func TestTransactionInMemoryEndsWithItsContext(t *testing.T) {
 		require.NoError(t, <-done)
 		require.ErrorIs(t, tx.Commit(), context.Canceled)
 		require.ErrorIs(t, tx.Rollback(), context.Canceled)
+	})
+}
+
+func TestDueTimesReachFrom1970To2262(t *testing.T) {
+	first, last := time.Unix(0, 1).UTC(), time.Unix(0, math.MaxInt64).UTC()
+	inBubble(t, func(f *fixture) {
+		ctx := f.t.Context()
+		for _, due := range []time.Time{first, last} {
+			e, err := f.Set(ctx, durable.Entry{Key: due.String(), Due: due, NotAfter: last})
+			require.NoError(t, err)
+			assert.Equal(t, due, e.Due)
+			assert.Equal(t, last, e.NotAfter)
+			for _, invalid := range []time.Time{first.Add(-1), last.Add(1)} {
+				_, err := f.Set(ctx, durable.Entry{Key: "invalid", Due: due, NotAfter: invalid})
+				assert.ErrorIs(t, err, durable.ErrInvalid)
+				_, err = f.Move(ctx, due.String(), invalid)
+				assert.ErrorIs(t, err, durable.ErrInvalid)
+			}
+		}
+		defer f.work(nil, nil)()
+		time.Sleep(time.Minute)
+		require.Len(t, f.times(), 1)
+		assert.Equal(t, first, f.fired[0].Due)
+		assert.GreaterOrEqual(t, f.fired[0].Lateness, f.start.Sub(first))
+		assert.Equal(t, []string{last.String()}, f.keys())
 	})
 }

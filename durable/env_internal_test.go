@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/hashedwheel/hwt"
 )
 
 // The database may read its clock at any moment of the round trip. The estimate is never
@@ -29,4 +31,21 @@ func TestClockIsNeverAheadOfTheDatabase(t *testing.T) {
 			require.LessOrEqual(t, (offset - ahead).Abs(), err)
 		})
 	}
+}
+
+func TestHistogramCountsUpToEachBound(t *testing.T) {
+	var h histogram
+	want := hwt.Histogram{}
+	for i := range len(want.Counts) - 1 {
+		bound := want.Bound(i)
+		h.note(bound)
+		h.note(bound + 1)
+		want.Counts[i]++
+		want.Counts[i+1]++
+		want.Sum += 2*bound + 1
+	}
+	h.note(-1)
+	want.Counts[0]++
+	want.Sum--
+	require.Equal(t, want, h.load())
 }

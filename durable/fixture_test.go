@@ -153,12 +153,35 @@ func (f *faulty) mark(ctx context.Context, req *backend.LeaseRequest, rows []bac
 }
 
 func (f *faulty) Free(context.Context, int64) error {
+	if err := f.fail("Free"); err != nil {
+		return err
+	}
 	f.mu.Lock()
 	clear(f.leased)
 	f.mu.Unlock()
 	f.wait("Free")
 	return nil
 }
+
+func (f *faulty) Adopt(ctx context.Context, worker int64, kinds []string, most int) ([]backend.Row, error) {
+	if err := f.fail("Adopt"); err != nil {
+		return nil, err
+	}
+	return f.DB.Adopt(ctx, worker, kinds, most)
+}
+
+func (f *faulty) Limited(ctx context.Context, known backend.Version) (backend.Limited, error) {
+	if err := f.fail("Limited"); err != nil {
+		return backend.Limited{}, err
+	}
+	return f.DB.Limited(ctx, known)
+}
+
+func (f *faulty) PrepareKinds(ctx context.Context) error {
+	return cmp.Or(f.fail("PrepareKinds"), f.DB.PrepareKinds(ctx))
+}
+
+func (f *faulty) Close() error { return cmp.Or(f.DB.Close(), f.fail("Close")) }
 
 func (f *faulty) Announce() {
 	f.mu.Lock()
@@ -193,6 +216,9 @@ func (f *faulty) Finish(ctx context.Context, worker int64, outcomes []backend.Ou
 
 func (f *faulty) Share(ctx context.Context, worker, newest int64, demands []backend.Demand) ([]backend.Grant, error) {
 	f.wait(fmt.Sprint("Share of worker ", worker))
+	if err := f.fail("Share"); err != nil {
+		return nil, err
+	}
 	return f.DB.Share(ctx, worker, newest, demands)
 }
 
@@ -210,6 +236,9 @@ func (f *faulty) Heartbeat(ctx context.Context, worker int64, ttl time.Duration)
 
 func (f *faulty) DeadPage(ctx context.Context, prefix string, after backend.Ref, most int) ([]backend.Dead, error) {
 	f.wait("DeadPage")
+	if err := f.fail("DeadPage"); err != nil {
+		return nil, err
+	}
 	return f.DB.DeadPage(ctx, prefix, after, most)
 }
 

@@ -2,7 +2,10 @@ package durable_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"math"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -211,6 +214,12 @@ func TestInvalidLimitsAreNamed(t *testing.T) {
 			"Limit.Running: -1 (expected: 0 for no":   f.Limit(ctx, durable.Scope{All: true}, durable.Limit{Running: -1}),
 			"Limit.PerSecond: -2 (expected: 0 for no": f.Limit(ctx, durable.Scope{All: true}, durable.Limit{PerSecond: -2}),
 			"Limit.Burst: 3 (expected: 0 for the":     f.Limit(ctx, durable.Scope{All: true}, durable.Limit{Running: 1, Burst: 3}),
+			"Limit.Running: 1000001 (expected: 0":     f.Limit(ctx, durable.Scope{All: true}, durable.Limit{Running: 1_000_001}),
+			"Limit.PerSecond: NaN (expected: 0":       f.Limit(ctx, durable.Scope{All: true}, durable.Limit{PerSecond: math.NaN()}),
+			"Limit.PerSecond: 1e-07 (expected: 0":     f.Limit(ctx, durable.Scope{All: true}, durable.Limit{PerSecond: 1e-7}),
+			"Limit.PerSecond: +Inf (expected: 0":      f.Limit(ctx, durable.Scope{All: true}, durable.Limit{PerSecond: math.Inf(1)}),
+			"Limit.Burst: 1000001 (expected: 0":       f.Limit(ctx, durable.Scope{All: true}, durable.Limit{PerSecond: 1, Burst: 1_000_001}),
+			"Limit.Burst: -1 (expected: 0":            f.Limit(ctx, durable.Scope{All: true}, durable.Limit{PerSecond: 1, Burst: -1}),
 			"600 bytes (expected: up to 512)":         f.Limit(ctx, durable.Scope{Prefix: long}, durable.Limit{Running: 1}),
 			"group \"xxx":                             f.RemoveLimit(ctx, durable.Scope{Group: long}),
 		} {
@@ -220,6 +229,35 @@ func TestInvalidLimitsAreNamed(t *testing.T) {
 		limits, err := f.Limits(ctx)
 		require.NoError(t, err)
 		assert.Empty(t, limits)
+	})
+}
+
+// A worker of another process does not answer. The limit is stored, and holds once the worker's lease has ended.
+func TestLimitNamesWorkersThatDoNotAnswer(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		_, err := f.b.DB.Heartbeat(f.t.Context(), 0, 5*time.Second)
+		require.NoError(t, err)
+		for name, c := range map[string]struct {
+			end  func(f *fixture)
+			says string
+		}{
+			"context": {func(f *fixture) { time.Sleep(2 * time.Second) }, "stored, but 1 workers do not keep it yet: context deadline exceeded"},
+			"error":   {func(f *fixture) { f.b.set("Limited", errGone) }, "stored, but whether workers keep it is unknown: the database is gone"},
+		} {
+			ctx, cancel := context.WithTimeout(f.t.Context(), 1010*time.Millisecond) // between two looks
+			done := make(chan error, 1)
+			go func() { done <- f.Limit(ctx, everything, durable.Limit{Running: 3}) }()
+			time.Sleep(500 * time.Millisecond)
+			c.end(f)
+			require.ErrorContains(t, <-done, c.says, name)
+			cancel()
+			f.b.set("Limited", nil)
+		}
+		limits, err := f.Limits(f.t.Context())
+		require.NoError(t, err)
+		require.Len(t, limits, 1)
+		require.NoError(t, f.Limit(f.t.Context(), everything, durable.Limit{Running: 3}))
+		require.Equal(t, 5*time.Second, time.Since(f.start).Truncate(time.Second), "the end of the lease")
 	})
 }
 
@@ -372,5 +410,102 @@ func TestRowsOfAnEarlierLeaseLeaveLimits(t *testing.T) {
 		_, err := f.CancelMany(f.t.Context(), durable.Scope{All: true})
 		require.NoError(t, err)
 		time.Sleep(3 * time.Hour)
+	})
+}
+
+// The second entry waits for the permit of the first one.
+func TestEachEndOfAHandlerReturnsItsPermit(t *testing.T) {
+	for name, end := range map[string]func(ctx context.Context) error{
+		"success":     func(context.Context) error { return nil },
+		"error":       func(context.Context) error { return errors.New("failed") },
+		"panic":       func(context.Context) error { panic("failed") },
+		"Goexit":      func(context.Context) error { runtime.Goexit(); return nil },
+		"give up":     func(context.Context) error { return durable.GiveUp(errors.New("failed")) },
+		"retry after": func(context.Context) error { return durable.RetryAfter(time.Hour) },
+		"postpone":    func(context.Context) error { return durable.Postpone(time.Hour) },
+		"timeout":     func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(f *fixture) {
+				require.NoError(t, f.Limit(f.t.Context(), everything, durable.Limit{Running: 1}))
+				defer f.work(func(ctx context.Context, firing durable.Firing) error {
+					if firing.Key != "first" {
+						return nil
+					}
+					time.Sleep(time.Second)
+					return end(ctx)
+				}, &durable.WorkOptions{Timeout: 2 * time.Second, BaseBackoff: time.Hour, MaxBackoff: time.Hour})()
+				f.setIn("first", 0)
+				f.setIn("second", 500*time.Millisecond)
+				time.Sleep(10 * time.Second)
+				i := slices.Index(f.firedKeys(), "second")
+				require.GreaterOrEqual(t, i, 0)
+				require.GreaterOrEqual(t, f.at[i], time.Second)
+			})
+		})
+	}
+}
+
+// The next Work fires entries that were claimed and have waited for a permit, as a first attempt.
+func TestDrainLeavesLimitedEntriesToOthers(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		require.NoError(t, f.Limit(f.t.Context(), everything, durable.Limit{Running: 3}))
+		end := f.work(func(ctx context.Context, firing durable.Firing) error {
+			if firing.Kind() == "short" {
+				return nil
+			}
+			return hang(ctx, firing)
+		}, &durable.WorkOptions{DrainTimeout: time.Second})
+		for _, kind := range []string{"short", "long"} { // after many short ones, the Work claims long ones ahead of their permits
+			f.fill(kind, "", 50)
+		}
+		time.Sleep(time.Second)
+		require.EqualValues(t, 47, f.stats().Limited)
+		require.Greater(t, f.stats().Claimed, int64(3))
+		end()
+		require.Len(t, f.keys(), 50)
+		defer f.work(nil, nil)()
+		time.Sleep(4 * time.Second) // less than a lease
+		require.Empty(t, f.keys())
+		require.Len(t, f.times(), 50+3+50)
+		for _, firing := range f.fired {
+			require.Equal(t, 1, firing.Attempt)
+		}
+	})
+}
+
+func TestOverdueCountsEntriesThatWaitForALimit(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		require.NoError(t, f.Limit(f.t.Context(), everything, durable.Limit{Running: 1}))
+		end := f.work(hang, &durable.WorkOptions{DrainTimeout: time.Second})
+		f.fill("mail", "", 2)
+		time.Sleep(10 * time.Second)
+		st := f.stats()
+		assert.EqualValues(t, 2, st.Claimed, "the second one waits for the permit")
+		assert.EqualValues(t, 1, st.Limited)
+		assert.EqualValues(t, 1, st.Running)
+		assert.GreaterOrEqual(t, st.Overdue, 8*time.Second)
+		end()
+	})
+}
+
+// A permit that becomes free during a pause begins no handler of an entry that was not claimed before.
+func TestPauseHoldsEntriesThatWaitForALimit(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		ctx, g := f.t.Context(), newGauge()
+		require.NoError(t, f.Limit(ctx, everything, durable.Limit{Running: 1}))
+		defer f.work(g.handler(time.Second), nil)()
+		f.fill("mail", "", 30)
+		time.Sleep(500 * time.Millisecond)
+		require.NoError(t, f.Pause(ctx, durable.Pause{Scope: everything}))
+		claimed, err := f.b.DB.Stats(ctx, nil)
+		require.NoError(t, err)
+		time.Sleep(time.Hour)
+		require.EqualValues(t, claimed.Claimed, g.count(""))
+		require.Less(t, g.count(""), 15)
+		require.NoError(t, f.Resume(ctx, everything))
+		time.Sleep(time.Minute)
+		require.Equal(t, 30, g.count(""))
+		require.Equal(t, 1, g.mostOf(""))
 	})
 }

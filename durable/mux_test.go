@@ -207,6 +207,27 @@ func TestKindThatHangsDelaysNoOther(t *testing.T) {
 	}
 }
 
+// The role may not create an index. With the pattern "/", the worker needs none.
+func TestWorkMuxReturnsTheErrorOfItsIndex(t *testing.T) {
+	for pattern, want := range map[string]error{"mail/": errGone, "/": nil} {
+		t.Run(pattern, func(t *testing.T) {
+			inBubble(t, func(f *fixture) {
+				f.b.set("PrepareKinds", errGone)
+				var m durable.Mux
+				m.Handle("sms/", hang, nil)
+				m.Handle(pattern, hang, nil)
+				ctx, cancel := context.WithTimeout(f.t.Context(), time.Second)
+				defer cancel()
+				err := f.WorkMux(ctx, &m)
+				require.ErrorIs(t, err, want)
+				if want != nil {
+					require.ErrorContains(t, err, "durable: WorkMux: ")
+				}
+			})
+		})
+	}
+}
+
 func TestInvalidMuxIsNamed(t *testing.T) {
 	handler := func(context.Context, durable.Firing) error { return nil }
 	for name, test := range map[string]struct {

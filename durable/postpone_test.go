@@ -3,6 +3,7 @@ package durable_test
 import (
 	"context"
 	"fmt"
+	"math"
 	"testing"
 	"time"
 
@@ -127,5 +128,52 @@ func TestErrorsOfHandlersHaveTexts(t *testing.T) {
 		"durable: given up: no such job": durable.GiveUp(fmt.Errorf("no such job")),
 	} {
 		t.Run(want, func(t *testing.T) { assert.EqualError(t, err, want) })
+	}
+}
+
+// Times of a backend end in the year 2262.
+func TestLongPauseEndsInTheYear2262(t *testing.T) {
+	for name, err := range map[string]error{"retry": durable.RetryAfter(math.MaxInt64), "postpone": durable.Postpone(math.MaxInt64)} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(f *fixture) {
+				defer f.work(func(context.Context, durable.Firing) error { return err }, nil)()
+				f.setIn("k", time.Second)
+				time.Sleep(time.Hour)
+				assert.Equal(t, seconds(1), f.times())
+				e, err := f.Get(f.t.Context(), "k")
+				require.NoError(t, err)
+				assert.Equal(t, time.Unix(0, math.MaxInt64).UTC(), e.Due)
+			})
+		})
+	}
+}
+
+// An entry is not retried after its NotAfter. The dead letter has the error of the attempt.
+func TestRetryAfterNotAfterIsADeadLetter(t *testing.T) {
+	for name, c := range map[string]struct {
+		pause time.Duration
+		fired int
+	}{"in time": {3 * time.Second, 2}, "too late": {5 * time.Second, 1}} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(f *fixture) {
+				defer f.work(func(_ context.Context, firing durable.Firing) error {
+					if firing.Attempt > 1 {
+						return nil
+					}
+					return fmt.Errorf("no connection: %w", durable.RetryAfter(c.pause))
+				}, nil)()
+				f.setIn("k", time.Second, notAfter(f.start.Add(5*time.Second)))
+				time.Sleep(time.Minute)
+				assert.Len(t, f.times(), c.fired)
+				assert.Empty(t, f.keys())
+				dead := f.dead()
+				require.Len(t, dead, 2-c.fired)
+				for _, letter := range dead {
+					assert.Equal(t, durable.Failed, letter.Reason)
+					assert.Contains(t, letter.Error, "no connection")
+					assert.Equal(t, f.start.Add(time.Second).UTC(), letter.GivenUp.Truncate(time.Second), "when the attempt ended")
+				}
+			})
+		})
 	}
 }

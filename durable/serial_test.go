@@ -104,6 +104,29 @@ func TestOverlapOfASeries(t *testing.T) {
 	}
 }
 
+// Each handler takes the time of almost three occurrences.
+func TestQueuedOccurrenceFollowsMissed(t *testing.T) {
+	for runs, want := range map[int][]time.Duration{0: seconds(5, 15, 30, 45), 3: seconds(5, 10, 20, 35), 100: seconds(5, 10, 15, 20)} {
+		t.Run(fmt.Sprint("MaxRuns ", runs), func(t *testing.T) {
+			inBubble(t, func(f *fixture) {
+				o := &overlaps{f: f, takes: 14 * time.Second, running: make(map[string]int)}
+				_, err := f.Set(f.t.Context(), durable.Entry{Key: "series", Every: durable.Every{Spec: "@every 5s",
+					Overlap: clock.OverlapQueueOne, Missed: clock.Missed{MaxRuns: runs}}})
+				require.NoError(t, err)
+				end := f.work(o.handle, nil)
+				time.Sleep(52 * time.Second)
+				end()
+				var due []time.Duration
+				for _, firing := range f.firings() {
+					due = append(due, firing.Due.Sub(f.start))
+				}
+				assert.Equal(t, want, due)
+				assert.Equal(t, 1, o.most)
+			})
+		})
+	}
+}
+
 func TestWaitingRetryDoesNotSkipAnOccurrence(t *testing.T) {
 	inBubble(t, func(f *fixture) {
 		_, err := f.Set(f.t.Context(), durable.Entry{Key: "series", Every: durable.Every{Spec: "@every 5s"}})

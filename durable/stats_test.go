@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/hashedwheel/hwt/durable/observe"
 )
@@ -30,6 +31,31 @@ func TestStatsWaitTwoSecondsForTheDatabase(t *testing.T) {
 			f.stats()
 		}
 		assert.Equal(t, 2*time.Second, time.Since(f.start))
+	})
+}
+
+// After an error, the sizes are old, and the counts are not.
+func TestStatsKeepTheLastSizesAfterAnError(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		f.setIn("a", time.Hour)
+		read, err := f.Stats(f.t.Context())
+		require.NoError(t, err)
+		require.EqualValues(t, 1, read.Pending)
+		f.b.set("Stats", errGone)
+		time.Sleep(time.Minute)
+		f.setIn("b", time.Hour)
+		st, err := f.Stats(f.t.Context())
+		require.ErrorIs(t, err, errGone)
+		require.ErrorContains(t, err, "durable: Stats: ")
+		assert.EqualValues(t, 2, st.Set)
+		assert.EqualValues(t, 1, st.Pending)
+		assert.Equal(t, read.Time, st.Time)
+		f.b.set("Stats", nil)
+		time.Sleep(3 * time.Second)
+		st, err = f.Stats(f.t.Context())
+		require.NoError(t, err)
+		assert.EqualValues(t, 2, st.Pending)
+		assert.Equal(t, 65*time.Second, st.Time.Sub(f.start))
 	})
 }
 

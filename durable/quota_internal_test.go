@@ -1,0 +1,53 @@
+package durable
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hashedwheel/hwt/durable/backend"
+)
+
+// Five tokens, a tenth of a second apart, from 10 s on.
+func TestTokensEndWithTheirWindow(t *testing.T) {
+	limit := backend.Limit{PerSecond: 10, Burst: 1}
+	window, ms := int64(limit.Window()), int64(time.Millisecond)
+	require.Equal(t, 10*ms, window)
+	for name, c := range map[string]struct {
+		now, next int64
+		left      int
+	}{
+		"too far ahead, as after the clock was set back": {8999 * ms, math.MaxInt64, 0},
+		"ahead":                     {9500 * ms, 10_000 * ms, 5},
+		"now":                       {10_000 * ms, 10_000 * ms, 5},
+		"at the end of the window":  {10_000*ms + window, 10_000 * ms, 5},
+		"after the window":          {10_000*ms + window + 1, 10_100 * ms, 4},
+		"after several windows":     {10_250 * ms, 10_300 * ms, 2},
+		"after all windows":         {11_000 * ms, math.MaxInt64, 0},
+		"in the window of the last": {10_405 * ms, 10_400 * ms, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			q := &quota{limit: limit, held: 7, share: 7, tokens: []backend.Tokens{{From: 10_000 * ms, Every: 100 * ms, N: 5}}}
+			require.Equal(t, c.next, q.nextToken(c.now))
+			require.Equal(t, c.left, q.ahead(c.now))
+			require.Equal(t, c.left > 0 && c.next <= c.now, q.may(c.now))
+			if c.left == 0 {
+				return
+			}
+			require.Equal(t, c.next+window, q.take(c.now), "the time until which the handler may begin")
+			require.Equal(t, 1, q.running)
+			require.Equal(t, c.left-1, q.ahead(c.now))
+		})
+	}
+}
+
+// A limit of Running alone needs no token, and its permits are the share of those that are held.
+func TestPermitsAreTheShareOfTheHeldOnes(t *testing.T) {
+	for _, c := range []struct{ held, share, running, permits int }{{3, 5, 2, 3}, {5, 3, 2, 3}, {5, 3, 3, 3}, {5, 0, 0, 0}} {
+		q := &quota{limit: backend.Limit{Running: 9}, held: c.held, share: c.share, running: c.running}
+		require.Equal(t, c.permits, q.permits(), "%+v", c)
+		require.Equal(t, c.running < c.permits, q.may(0), "%+v", c)
+	}
+}
