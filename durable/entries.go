@@ -32,8 +32,9 @@ func (e Entries) If(generation uint64) Entries {
 
 // Set stores an entry that fires at its Due time, or immediately if that has passed. It
 // returns the stored entry. Set replaces the pending entry of the key, an overdue occurrence
-// included: see Ensure. An entry that a worker has claimed still fires. Set returns when the entry
-// is stored as durably as the store's options promise.
+// included: see Ensure. An entry that a worker has claimed still fires, as does the last occurrence of
+// a series that waits for its next attempt. Set returns when the entry is stored as durably as the
+// store's options promise.
 //
 // A recurring entry without a Due time fires first at the first time of its Spec after now. The
 // claim of an occurrence stores the next one in the same transaction. Exactly one occurrence is
@@ -312,7 +313,9 @@ func (e Entries) ensure(ctx context.Context, entry Entry) (Entry, bool, error) {
 	}
 	if same {
 		row.Attempt, row.Origin, row.Nonce = held.Attempt, held.Origin, held.Nonce // the same firing
-		row.Last = held.Last
+		if row.Last = held.Last; row.Every != "" {
+			row.NotAfter = held.NotAfter
+		}
 		if row.Every == held.Every && row.NotAfter == held.NotAfter && row.Group == held.Group &&
 			row.Headers == held.Headers && bytes.Equal(row.Payload, held.Payload) {
 			old.Payload = bytes.Clone(old.Payload)

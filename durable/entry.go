@@ -95,7 +95,7 @@ func entryOf(r *backend.Row) (Entry, error) {
 	if r.Due != 0 { // 0 is the time of a damaged entry
 		e.Due = time.Unix(0, r.Due).UTC()
 	}
-	if r.NotAfter != 0 {
+	if r.NotAfter != 0 && r.Every == "" {
 		e.NotAfter = time.Unix(0, r.NotAfter).UTC()
 	}
 	return e, nil

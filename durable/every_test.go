@@ -318,3 +318,164 @@ func TestOccurrencesLeftOutAreLogged(t *testing.T) {
 		})
 	}
 }
+
+// lastOccurrence sets a series with one occurrence, at 10 s, which is missed when it is late by 5 s. Its second
+// attempt succeeds.
+func (f *fixture) lastOccurrence(first durable.Handler, o durable.WorkOptions) (end func()) {
+	f.t.Helper()
+	_, err := f.Set(f.t.Context(), lastOf(f))
+	require.NoError(f.t, err)
+	return f.work(func(ctx context.Context, firing durable.Firing) error {
+		if len(f.firings()) == 1 {
+			return first(ctx, firing)
+		}
+		return nil
+	}, &o)
+}
+
+func lastOf(f *fixture) durable.Entry {
+	due := f.start.Add(10 * time.Second)
+	spec := "END=" + due.Add(time.Minute).UTC().Format(time.RFC3339) + " @every 1h"
+	return durable.Entry{Key: "k", Due: due, Every: durable.Every{Spec: spec, Missed: clock.Missed{MaxLateness: 5 * time.Second}}}
+}
+
+// The last occurrence of a series fires again, however late: it has begun, and was not missed.
+func TestLastOccurrenceThatHasBegunFires(t *testing.T) {
+	retry := func(context.Context, durable.Firing) error { return durable.RetryAfter(time.Minute) }
+	for name, c := range map[string]struct {
+		first durable.Handler
+		then  func(f *fixture) // while no worker works
+	}{
+		"retried":   {retry, nil},
+		"postponed": {func(context.Context, durable.Firing) error { return durable.Postpone(time.Minute) }, nil},
+		"twice": {func(context.Context, durable.Firing) error { return durable.Postpone(time.Minute) }, func(f *fixture) {
+			f.crash("k")
+		}},
+		"interrupted": {hang, nil},
+		"ensured": {hang, func(f *fixture) {
+			e := lastOf(f)
+			e.Payload = []byte("new")
+			_, changed, err := f.Ensure(f.t.Context(), e)
+			require.NoError(f.t, err)
+			require.True(f.t, changed)
+			require.Equal(f.t, []string{"k"}, f.keys())
+		}},
+		"paused": {hang, func(f *fixture) {
+			require.NoError(f.t, f.Pause(f.t.Context(), durable.Pause{Scope: durable.Scope{All: true}}))
+			time.AfterFunc(150*time.Second, func() { assert.NoError(f.t, f.Resume(f.t.Context(), durable.Scope{All: true})) })
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(f *fixture) {
+				o := durable.WorkOptions{DrainTimeout: -1}
+				end := f.lastOccurrence(c.first, o)
+				time.Sleep(10*time.Second + 500*time.Millisecond)
+				end()
+				if c.then != nil {
+					c.then(f)
+				}
+				time.Sleep(2 * time.Minute)
+				defer f.work(nil, nil)()
+				time.Sleep(time.Minute)
+				fired := f.firings()
+				require.Len(t, fired, 2)
+				assert.Equal(t, fired[0].ID, fired[1].ID)
+				assert.True(t, fired[1].NotAfter.IsZero())
+				assert.Empty(t, f.keys())
+				assert.Zero(t, f.stats().Missed)
+			})
+		})
+	}
+}
+
+func TestSetOverABegunLastOccurrenceLosesNone(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		end := f.lastOccurrence(hang, durable.WorkOptions{DrainTimeout: -1})
+		time.Sleep(11 * time.Second)
+		end()
+		e := lastOf(f)
+		e.Every.Spec = "@every 2h"
+		e.Due = f.start.Add(2 * time.Hour)
+		_, changed, err := f.Ensure(f.t.Context(), e)
+		require.NoError(t, err)
+		require.True(t, changed)
+		time.Sleep(2 * time.Minute)
+		defer f.work(nil, nil)()
+		time.Sleep(2 * time.Hour)
+		fired := f.firings()
+		require.Len(t, fired, 3)
+		assert.Equal(t, fired[0].ID, fired[1].ID)
+		assert.Equal(t, "@every 2h", fired[2].Every.Spec)
+		assert.Equal(t, []string{"k"}, f.keys())
+	})
+}
+
+// A Move of the last occurrence makes a new firing of it, and revives no series.
+func TestMovedLastOccurrenceFiresOnce(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		end := f.lastOccurrence(func(context.Context, durable.Firing) error { return durable.RetryAfter(time.Hour) }, durable.WorkOptions{})
+		time.Sleep(11 * time.Second)
+		end()
+		_, err := f.Move(f.t.Context(), "k", time.Now())
+		require.NoError(t, err)
+		time.Sleep(2 * time.Minute)
+		defer f.work(nil, nil)()
+		time.Sleep(3 * time.Hour)
+		require.Len(t, f.firings(), 2)
+		assert.Empty(t, f.keys())
+	})
+}
+
+// The first occurrence is retried when the last one is due again.
+func TestPostponedLastOccurrenceIsNotSkipped(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		spec := "END=" + f.start.Add(25*time.Second).UTC().Format(time.RFC3339) + " @every 10s"
+		_, err := f.Set(f.t.Context(), durable.Entry{Key: "k", Due: f.start.Add(10 * time.Second), Every: durable.Every{Spec: spec}})
+		require.NoError(t, err)
+		end := f.work(func(_ context.Context, firing durable.Firing) error {
+			switch len(f.firings()) {
+			case 1:
+				return durable.RetryAfter(15 * time.Second)
+			case 2:
+				return durable.Postpone(10 * time.Second)
+			case 3:
+				time.Sleep(20 * time.Second)
+			}
+			return nil
+		}, nil)
+		time.Sleep(time.Minute)
+		end()
+		require.Len(t, f.times(), 4)
+		assert.Equal(t, seconds(10, 20, 25), f.times()[:3])
+		assert.Equal(t, f.fired[1].ID, f.fired[3].ID)
+		assert.GreaterOrEqual(t, f.at[3], 45*time.Second)
+		assert.Zero(t, f.stats().Missed)
+	})
+}
+
+// A busy Work holds a copy of an occurrence. Another Work claims the occurrence, and ends. Meanwhile, Cancel ends the series.
+func TestStaleCopyRevivesNoSeries(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		for i := range 9 { // a running handler, and a full queue
+			f.setIn(fmt.Sprint("busy", i), -time.Minute)
+		}
+		_, err := f.Set(f.t.Context(), durable.Entry{Key: "series", Due: f.start.Add(-time.Second), Every: durable.Every{Spec: "@every 1h"}})
+		require.NoError(t, err)
+		defer f.work(func(_ context.Context, firing durable.Firing) error {
+			if firing.Key == "busy0" {
+				time.Sleep(20 * time.Second)
+			}
+			return nil
+		}, &durable.WorkOptions{Concurrency: 1})()
+		time.Sleep(time.Second)
+		end := f.work(hang, &durable.WorkOptions{DrainTimeout: -1})
+		time.Sleep(5 * time.Second)
+		assert.Equal(t, []string{"busy0", "series"}, f.firedKeys())
+		_, err = f.Cancel(f.t.Context(), "series")
+		require.NoError(t, err)
+		end()
+		time.Sleep(3 * time.Hour)
+		assert.Len(t, f.times(), 11)
+		assert.Empty(t, f.keys())
+	})
+}

@@ -27,7 +27,7 @@ func (p *planner) plan(h *flight) (ok bool) {
 	}
 	h.claim = backend.Claim{Ref: r.Ref(), Busy: p.busy(h)}
 	switch {
-	case r.Every == "" || r.Detached || r.Attempt > 1:
+	case r.Every == "" || r.Begun():
 		return true
 	case r.Schedule == "":
 		return p.planNext(h)
@@ -53,7 +53,7 @@ func (p *planner) busy(h *flight) backend.Busy {
 	switch {
 	case err != nil || every.Overlap == clock.OverlapParallel:
 		return backend.Ignore
-	case every.Overlap == clock.OverlapSkip && !r.Detached && r.Attempt == 1 && h.waits >= 2 && p.untilDue(r) <= 0:
+	case every.Overlap == clock.OverlapSkip && !r.Begun() && h.waits >= 2 && p.untilDue(r) <= 0:
 		return backend.Skip
 	}
 	return backend.Wait

@@ -3,6 +3,7 @@ package backend
 import (
 	"cmp"
 	"fmt"
+	"math"
 )
 
 // Change is the effect of an operation on the rows of one key. Put and Delete name
@@ -85,10 +86,11 @@ func (r Row) version(next uint64) Row {
 	return r
 }
 
-// occupy puts row into the main slot and detaches a claimed row from it.
+// occupy puts row into the main slot and detaches a claimed row from it, or an occurrence that has Begun. A row with the
+// origin of that occurrence is another version of it, and replaces it.
 func occupy(main *Row, row Row) Change {
 	c := Change{Put: []Row{row}, Result: Result{Row: row}}
-	if main != nil && main.State == Claimed {
+	if main != nil && (main.State == Claimed || main.Begun() && main.Origin != row.Origin) {
 		aside := *main
 		aside.Detached = true
 		c.Put = []Row{aside, row}
@@ -165,6 +167,8 @@ func (c *Claim) Decide(row *Row, busy bool, worker int64, next uint64) (Change, 
 		return Change{Put: []Row{tried}}, Won
 	case row == nil || row.State != Pending || c.Again:
 		return Change{}, Overtaken
+	case row.Begun() && (c.Next != nil || c.Skip || c.Due != 0 || busy && c.Busy == Skip): // planned before an earlier claim
+		return Change{}, Overtaken
 	case busy && c.Busy == Wait:
 		return Change{}, Waits
 	case busy && c.Busy == Skip:
@@ -202,23 +206,25 @@ func (c *Claim) next(row *Row, next uint64) Row {
 // Decide returns the effect of an outcome on its row, and whether the outcome applies. The row
 // may be nil. The row is the one that the Ref names. now is the time of the database.
 func (o *Outcome) Decide(row *Row, worker, now int64, next uint64) (Change, bool) {
-	if row == nil {
+	switch {
+	case row == nil || o.Fate != Done && (row.State != Claimed || row.Holder != worker):
 		return Change{}, false
-	}
-	if o.Fate != Done && (row.State != Claimed || row.Holder != worker) {
-		return Change{}, false
+	case o.Fate == Done:
+		return Change{Delete: []Row{*row}}, true
 	}
 	again := *row
 	again.State, again.Holder, again.Tried = Pending, 0, false
-	if o.Fate == Release && row.Crashes > 0 {
-		again.State, again.Holder = Claimed, worker
-	}
-	switch o.Fate {
-	case Done:
-		return Change{Delete: []Row{*row}}, true
-	case Bury:
+	switch {
+	case o.Fate == Bury:
 		return Change{Delete: []Row{*row}, Bury: &Dead{again, o.Error, now}}, true
-	case Release:
+	case o.Fate == Release && row.Crashes > 0:
+		again.State, again.Holder = Claimed, worker
+		return Change{Put: []Row{again}}, true
+	}
+	if row.Every != "" && !row.Detached { // it is the last one of its series
+		again.NotAfter = math.MaxInt64
+	}
+	if o.Fate == Release {
 		return Change{Put: []Row{again}}, true
 	}
 	if again.Due = o.Due; o.Fate == Retry {

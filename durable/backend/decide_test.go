@@ -3,7 +3,6 @@ package backend_test
 import (
 	"context"
 	"fmt"
-	"slices"
 	"testing"
 	"time"
 
@@ -36,8 +35,7 @@ func FuzzRules(f *testing.F) {
 			switch kind {
 			case 6:
 				claim := backend.Claim{Ref: ref}
-				detached := slices.ContainsFunc(m.Rows("k"), func(r backend.Row) bool { return r.Ref() == ref && r.Detached })
-				if arg&1 != 0 && !detached { // a detached row has no next occurrence
+				if arg&1 != 0 {
 					claim.Next = &backend.Row{Key: "k", Due: 1, Nonce: uint64(i) + 1<<32}
 				}
 				_, err = m.Claim(ctx, worker, []backend.Claim{claim})
@@ -69,6 +67,87 @@ func FuzzRules(f *testing.F) {
 			claimed = now
 		}
 	})
+}
+
+// one performs an operation.
+func one(t *testing.T, m *memdb.DB, op backend.Op) backend.Row {
+	t.Helper()
+	results, err := m.Apply(t.Context(), []backend.Op{op})
+	require.NoError(t, err)
+	require.NoError(t, results[0].Err)
+	return results[0].Row
+}
+
+// attempt makes a claim, and ends it.
+func attempt(t *testing.T, m *memdb.DB, worker int64, claim backend.Claim, fate backend.Fate) {
+	t.Helper()
+	answers, err := m.Claim(t.Context(), worker, []backend.Claim{claim})
+	require.NoError(t, err)
+	require.Equal(t, []backend.Answer{backend.Won}, answers)
+	applied, err := m.Finish(t.Context(), worker, []backend.Outcome{{Ref: claim.Ref, Fate: fate, Due: 2}})
+	require.NoError(t, err)
+	require.Equal(t, []bool{true}, applied)
+}
+
+// The claim of another occurrence detaches it.
+func TestLastOccurrenceShowsThatItHasBegun(t *testing.T) {
+	for name, fate := range map[string]backend.Fate{"retried": backend.Retry, "postponed": backend.Postpone, "released": backend.Release, "one-shot": backend.Release} {
+		t.Run(name, func(t *testing.T) {
+			m := memdb.New()
+			worker, err := m.Heartbeat(t.Context(), 0, time.Hour)
+			require.NoError(t, err)
+			row, recurs := backend.Row{Key: "k", Due: 1, Nonce: 7}, name != "one-shot"
+			if recurs {
+				row.Every = "every"
+			}
+			first := one(t, m, backend.Op{Row: row})
+			require.False(t, first.Begun())
+			attempt(t, m, worker, backend.Claim{Ref: first.Ref()}, fate)
+			ended, err := m.Get(t.Context(), "k")
+			require.NoError(t, err)
+			require.Equal(t, recurs, ended.Begun())
+			require.Equal(t, fate == backend.Release, ended.Generation == first.Generation)
+			moved := one(t, m, backend.Op{Kind: backend.Move, Row: backend.Row{Key: "k", Due: 3, Nonce: 8}})
+			require.Equal(t, recurs, moved.Begun())
+			same := moved
+			same.Payload = []byte("other") // Ensure changes it
+			same = one(t, m, backend.Op{Row: same})
+			require.Equal(t, recurs, same.Begun())
+			require.Len(t, m.Rows("k"), 1)
+			next := one(t, m, backend.Op{Row: row})
+			rows := m.Rows("k")
+			require.Equal(t, next, rows[0])
+			require.Equal(t, recurs, len(rows) == 2 && rows[1].Ref() == same.Ref() && rows[1].Begun(), "whether Set loses it")
+		})
+	}
+}
+
+// A worker plans a claim for a copy of a row from before another worker's claim.
+func TestPlanForAStaleCopyIsOvertaken(t *testing.T) {
+	next := backend.Row{Key: "k", Due: 9, Every: "every"}
+	for name, planned := range map[string]*backend.Row{"last": nil, "not last": &next} {
+		t.Run(name, func(t *testing.T) {
+			m := memdb.New()
+			worker, err := m.Heartbeat(t.Context(), 0, time.Hour)
+			require.NoError(t, err)
+			ref := one(t, m, backend.Op{Row: backend.Row{Key: "k", Due: 1, Every: "every"}}).Ref()
+			attempt(t, m, worker, backend.Claim{Ref: ref, Next: planned}, backend.Release)
+			before := m.Rows("k")
+			for _, stale := range []backend.Claim{{Next: &next}, {Skip: true}, {Skip: true, Next: &next}, {Due: 9}} {
+				stale.Ref = ref
+				answers, err := m.Claim(t.Context(), worker, []backend.Claim{stale})
+				require.NoError(t, err)
+				require.Equal(t, []backend.Answer{backend.Overtaken}, answers)
+				require.Equal(t, before, m.Rows("k"))
+			}
+			row := before[len(before)-1]
+			for busy, want := range map[bool]backend.Answer{true: backend.Overtaken, false: backend.Won} {
+				_, answer := (&backend.Claim{Ref: ref, Busy: backend.Skip}).Decide(&row, busy, worker, 99)
+				require.Equal(t, want, answer, busy)
+			}
+			attempt(t, m, worker, backend.Claim{Ref: ref}, backend.Done)
+		})
+	}
 }
 
 // Stores of earlier releases have it.

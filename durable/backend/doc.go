@@ -9,9 +9,9 @@
 //
 // A row is one version of an entry. A key has at most one row in its main slot. Set, Create,
 // Move, and Cancel address that row. A row leaves the main slot, without leaving the table, in
-// two cases: a Set replaces a claimed row, or a claimed recurring row hands its slot to its
-// next occurrence. Such a row is detached. A detached row fires, is retried, and is
-// acknowledged as any other.
+// three cases: a Set replaces a claimed row, a Set replaces the last occurrence of a series after its
+// first claim, or a claimed recurring row hands its slot to its next occurrence. Such a row is detached.
+// A detached row fires, is retried, and is acknowledged as any other.
 //
 // The table's primary key is (key, slot), where slot is 0 in the main slot and the row's own
 // generation otherwise. A [Ref] names a row in either place.

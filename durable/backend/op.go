@@ -5,7 +5,7 @@ type Kind uint8
 
 // The kinds of an [Op].
 const (
-	Set     Kind = iota // stores a row, replaces a pending one, detaches a claimed one
+	Set     Kind = iota // stores a row, replaces a pending one, detaches a claimed one and one that has Begun
 	Create              // Set, but ErrExists over a pending row
 	Move                // changes Due of the pending row
 	Cancel              // deletes the pending row and the waiting retries of the key; see Result
@@ -54,8 +54,9 @@ type Claim struct {
 	Again bool
 
 	// Next is the next occurrence of a recurring row. The claimed row is detached, and
-	// Next takes the main slot under a new generation. nil for one-shots, for detached
-	// rows, and for the last occurrence.
+	// Next takes the main slot under a new generation. nil for one-shots, for rows that have Begun,
+	// and for the last occurrence. A claim that would replace, move, or skip a row that has Begun is Overtaken:
+	// the worker has planned it for a copy of the row from before an earlier claim.
 	Next *Row
 
 	// Due, if it is not 0, becomes the due time of the claimed row: the occurrence that it
@@ -99,10 +100,10 @@ type Fate uint8
 // The fates of a claimed row.
 const (
 	Done     Fate = iota // deletes the row
-	Retry                // makes it pending again with Due, a new generation and Attempt+1
+	Retry                // makes it pending again with Due, a new generation, Attempt+1, and no Crashes
 	Bury                 // moves it to the dead letters with Error
-	Postpone             // does as Retry, but leaves Attempt as it is
-	// Release makes it pending again unchanged: its attempt does not count. A row with Crashes stays
+	Postpone             // does as Retry, also for Crashes, but leaves Attempt as it is
+	// Release makes it pending again unchanged, but see Row.Begun: its attempt does not count. A row with Crashes stays
 	// claimed, and is not Tried: its handler may have run in a worker that has died.
 	Release
 )

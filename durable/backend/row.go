@@ -23,7 +23,7 @@ type Row struct {
 	Key        string
 	Generation uint64
 	Due        int64
-	NotAfter   int64  // latest time to fire, or 0
+	NotAfter   int64  // latest time to fire, or 0. Begun says what it means with Every
 	Payload    []byte // nil and empty are the same
 	Attempt    int    // number of the next or current attempt, from 1
 	Every      string // encoded recurrence, opaque to backends; "" for a one-shot
@@ -54,6 +54,13 @@ func KindOf(key string) string { return key[:strings.IndexByte(key, '/')+1] }
 // Handled reports whether a worker of kinds, or of all kinds if kinds is empty, that knows some schedules leases r.
 func (r *Row) Handled(kinds, schedules []string) bool {
 	return (len(kinds) == 0 || slices.Contains(kinds, KindOf(r.Key))) && (r.Schedule == "" || slices.Contains(schedules, r.Schedule))
+}
+
+// Begun reports whether a claim of the occurrence r has ended before: r is then neither missed nor skipped, and
+// stores no next occurrence. The claim of an occurrence detaches it, except the last occurrence of a series. The end of
+// its claim gives the last one the NotAfter MaxInt64, which Move and Ensure keep. Earlier releases gave it an Attempt only.
+func (r *Row) Begun() bool {
+	return r.Detached || r.Every != "" && (r.NotAfter != 0 || r.Attempt > 1)
 }
 
 // Ref returns the name of r.

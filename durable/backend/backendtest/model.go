@@ -64,8 +64,7 @@ func (m *model) row(key string) backend.Row {
 	r.Payload[0] = byte(m.rng.IntN(256))
 	if m.rng.IntN(3) == 0 {
 		r.Every = "every"
-	}
-	if m.rng.IntN(4) == 0 {
+	} else if m.rng.IntN(4) == 0 {
 		r.NotAfter = r.Due + m.rng.Int64N(8)
 	}
 	if m.rng.IntN(4) == 0 {
@@ -127,7 +126,10 @@ func (m *model) claim() {
 		claim := backend.Claim{Ref: ref.b}
 		if row, err := m.m.Get(m.t.Context(), ref.b.Key); err == nil && row.Generation == ref.m.Generation && row.Every != "" {
 			next := m.row(ref.b.Key)
-			claim.Next, claim.Skip, claim.Due = &next, m.rng.IntN(4) == 0, m.rng.Int64N(2)*m.due()
+			claim.Skip, claim.Due = m.rng.IntN(4) == 0, m.rng.Int64N(2)*m.due()
+			if m.rng.IntN(3) > 0 { // otherwise, it is the last one of its series
+				claim.Next = &next
+			}
 		}
 		claim.Busy = backend.Busy(m.rng.IntN(3))
 		twin := claim
