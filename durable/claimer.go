@@ -234,6 +234,7 @@ func (c *claimer) store(ctx context.Context, rows []*flight) bool {
 	kept := rows[:0]
 	for _, h := range rows {
 		if valid && h.term == term && c.flights.has(h) && c.plan(h) {
+			h.row.Holder = id
 			claims = append(claims, h.claim)
 			kept = append(kept, h)
 		} else {

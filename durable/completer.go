@@ -3,6 +3,7 @@ package durable
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -13,7 +14,7 @@ import (
 
 // completer stores the outcomes of claims in batches. Until the database has stored an outcome,
 // the row stays in the table, so that the Work does not fire a copy of it: a success outlasts even
-// the lease.
+// the lease, unless another worker has taken over the row.
 type completer struct {
 	common
 	batcher
@@ -49,11 +50,10 @@ func (c *completer) release(h *flight) { c.finish(h, backend.Outcome{Fate: backe
 
 // finishTx stores the success of a running handler inside its transaction.
 func (c *completer) finishTx(ctx context.Context, tx backend.Tx, h *flight) error {
-	id, _, _ := c.lease.current()
 	if !c.lease.holds(h.term) {
 		return ErrLeaseLost
 	}
-	applied, err := tx.Finish(ctx, id, []backend.Outcome{{Ref: h.row.Ref(), Fate: backend.Done}})
+	applied, err := tx.Finish(ctx, h.row.Holder, []backend.Outcome{{Ref: h.row.Ref(), Fate: backend.Done}})
 	if err == nil && !applied[0] {
 		err = ErrLeaseLost
 	}
@@ -70,10 +70,9 @@ func (c *completer) acknowledged(h *flight) bool {
 	if !h.inTx.Load() {
 		return false
 	}
-	id, _, _ := c.lease.current()
 	ctx, cancel := context.WithTimeout(context.Background(), endWithin)
 	defer cancel()
-	answers, err := c.backend.Claim(ctx, id, []backend.Claim{{Ref: h.row.Ref(), Again: true}})
+	answers, err := c.backend.Claim(ctx, h.row.Holder, []backend.Claim{{Ref: h.row.Ref(), Again: true}})
 	return err == nil && answers[0] == backend.Overtaken && c.lease.holds(h.term)
 }
 
@@ -81,27 +80,31 @@ func (c *completer) acknowledged(h *flight) bool {
 // stored this batch.
 func (c *completer) flushOne(ctx context.Context) (more, ok bool) {
 	c.mu.Lock()
-	rows := moveAll(takeFirst(&c.finished, c.limits.MaxBatch), storing)
+	n := slices.IndexFunc(c.finished, func(h *flight) bool { return h.row.Holder != c.finished[0].row.Holder })
+	if n < 0 {
+		n = len(c.finished)
+	}
+	rows := moveAll(takeFirst(&c.finished, min(n, c.limits.MaxBatch)), storing)
 	more = len(c.finished) > 0
 	c.mu.Unlock()
 	return more, len(rows) == 0 || c.store(ctx, rows)
 }
 
-// store stores outcomes. After an error, they are tried again with the next flush while the
-// lease lasts, and successes until Work drains, except outcomes that the database reports as stored.
+// store stores outcomes of rows that were claimed under one lease. After an error, they are tried again with the next
+// flush while the lease lasts, and successes until Work drains, except outcomes that the database reports as stored.
 func (c *completer) store(ctx context.Context, rows []*flight) bool {
-	id, term, valid := c.lease.current()
+	holder, valid := rows[0].row.Holder, c.lease.holds(rows[0].term)
 	outcomes := make([]backend.Outcome, 0, len(rows))
 	kept := rows[:0]
 	for _, h := range rows {
-		if h.outcome.Fate != backend.Done && !(valid && h.term == term) {
+		if !valid && (h.outcome.Fate != backend.Done || c.flights.acknowledges(h)) {
 			c.flights.remove(h)
 			continue
 		}
 		outcomes = append(outcomes, h.outcome)
 		kept = append(kept, h)
 	}
-	applied, err := c.backend.Finish(ctx, id, outcomes)
+	applied, err := c.backend.Finish(ctx, holder, outcomes)
 	again := err != nil && !errors.Is(err, ErrClosed)
 	if again && ctx.Err() == nil {
 		c.trouble("durable: cannot store outcomes; retrying", err, "entries", len(kept))
@@ -143,6 +146,11 @@ func (c *completer) remove(rows []*flight, applied []bool, again bool) {
 // stored counts an outcome if it applied. A sweep finds a retry that is due soon.
 func (c *completer) stored(h *flight, applied bool) {
 	switch fate := h.outcome.Fate; {
+	case fate == backend.Done && (applied || h.inTx.Load() || c.lease.holds(h.term)):
+		h.kind.counts.succeeded.Add(1)
+	case fate == backend.Done:
+		c.backend.Trouble().Log(c.options.Logger, slog.LevelWarn, "durable: a handler succeeded after the end of the worker's lease; the entry may fire again",
+			h.row.Key, "key", h.row.Key, "id", firingID(&h.row))
 	case fate == backend.Release:
 		c.sweep.want()
 		c.released.Store(true)

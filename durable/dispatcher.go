@@ -200,7 +200,6 @@ var errGoexit = fmt.Errorf("durable: the handler ended its goroutine")
 // returned finishes a row after its handler has returned. After an error, it has the fate, unless the row is done.
 func (d *dispatcher) returned(h *flight, err error, fate backend.Fate, wait time.Duration) {
 	if err == nil || d.completer.acknowledged(h) {
-		d.kind.counts.succeeded.Add(1)
 		d.finish(h, backend.Outcome{Fate: backend.Done})
 		return
 	}

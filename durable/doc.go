@@ -38,8 +38,9 @@
 //     together, and after a second crash alone: at most two crashes of one entry count for another, unless
 //     its handler runs for more than ten seconds.
 //  10. If all workers of a key set WorkOptions.Serial, at most one handler of the key runs at a
-//     time, except while another worker is paused beyond its lease. The occurrences of a series
-//     follow Every.Overlap, with the same exception.
+//     time, except while another worker is paused or cut off beyond its lease. The occurrences of a
+//     series follow Every.Overlap, with the same exception. The late acknowledgement of that worker
+//     has no effect once another worker repeats the firing.
 //  11. After [Store.Pause] has returned, no worker claims an entry of its scope until
 //     [Store.Resume]. An entry claimed before that still fires. An entry that cannot fire by its
 //     NotAfter stays pending during the pause.

@@ -271,6 +271,8 @@ func (f *fetcher) accept(row backend.Row, reserved bool) bool {
 	switch h, answer := f.add(row, reserved); {
 	case answer == known:
 		return true
+	case answer == ended:
+		f.claimer.completer.finish(h, h.outcome)
 	case answer != added:
 		f.sweep.want() // which finds it again
 		return false

@@ -24,8 +24,8 @@ import (
 //	    takes it from one place moves it into the next. Only the moves in follows are legal.
 //	W2. Nothing on the wheel's goroutine blocks.
 //	W3. No handler starts before the row is claimed and due, or after the lease ended.
-//	W4. A row leaves the table after its outcome is stored, its claim was overtaken or is left
-//	    to other workers, or the worker lost its lease before a handler succeeded. Until
+//	W4. A row leaves the table after its outcome is stored or rejected, its claim was overtaken or is
+//	    left to other workers, or the worker lost its lease before a handler succeeded. Until
 //	    then only a copy for which supersededBy holds replaces it.
 //	W5. Rows that wait for a claim or for a handler leave by group in turn: a row waits for the
 //	    rows of its group before it, and for one row of each other group per row of its group.
@@ -45,7 +45,7 @@ type flight struct {
 	began   int64       // time of the handler's call on the database's clock, or 0
 	ended   int64       // time of its return
 	leased  bool        // the database has marked the row as leased. Guarded by the mu of flights.
-	done    atomic.Bool // its handler has succeeded. Written by the completer.
+	done    atomic.Bool // its handler has succeeded. Written by add, and by the completer.
 	inTx    atomic.Bool // a transaction has deleted it, and may have rolled back. Written by the completer.
 }
 
@@ -53,8 +53,8 @@ type flight struct {
 // replaces h, an older copy of the row.
 func (h *flight) supersededBy(row *backend.Row, term uint64) bool {
 	switch {
-	case h.done.Load(): // its outcome applies in any state, even under a later lease
-		return false
+	case h.done.Load(): // its outcome applies unless another worker claims the row, or a later lease of this Work does
+		return row.State == backend.Claimed && row.Holder != h.row.Holder
 	case h.term != term: // a copy from an earlier lease is never claimed
 		return true
 	case row.State == backend.Claimed: // for this worker: the claim of h was or will be overtaken
@@ -203,6 +203,7 @@ const (
 	full            // there is no room
 	sated           // the group of the row holds its share
 	closed          // the Work takes no further row, or not this row
+	ended           // its handler has succeeded under an earlier lease, with the outcome
 )
 
 // add takes a row into the table. A reserved row was counted by reserve.
@@ -223,13 +224,25 @@ func (f *flights) add(row backend.Row, term uint64, reserved bool) (*flight, add
 	case !reserved && f.memoryOf(k).sated(row.Group):
 		return nil, sated
 	}
-	h := &flight{row: row, kind: k, term: term, leased: leased}
+	h, answer := &flight{row: row, kind: k, term: term, leased: leased}, added
 	if old != nil {
 		f.count(old, -1)
+		if old.done.Load() {
+			h.outcome, answer = old.outcome, ended
+			h.done.Store(true)
+		}
 	}
 	f.rows[row.Ref()] = h
 	f.count(h, 1)
-	return h, added
+	return h, answer
+}
+
+// acknowledges reports whether a copy that has replaced h has its outcome.
+func (f *flights) acknowledges(h *flight) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	other := f.rows[h.row.Ref()]
+	return other != nil && other != h && other.done.Load()
 }
 
 // has reports whether a row is in the table, and no copy has replaced it.

@@ -31,6 +31,7 @@ func TestIllegalMoveOfARowPanics(t *testing.T) {
 // W4: a copy replaces a row only if the row of the table can no longer be claimed.
 func TestCopyReplacesARowThatCannotFire(t *testing.T) {
 	claimed, leased, announced := backend.Row{State: backend.Claimed, Holder: 7}, backend.Row{Holder: 7}, backend.Row{}
+	adopted := backend.Row{State: backend.Claimed, Holder: 8}
 	for name, c := range map[string]struct {
 		done, leased bool // of the row in the table
 		term         uint64
@@ -38,7 +39,8 @@ func TestCopyReplacesARowThatCannotFire(t *testing.T) {
 		replaces     bool
 	}{
 		"a claimed copy, after the handler has succeeded":             {true, true, 1, claimed, false},
-		"a copy of a later lease, after the handler has succeeded":    {true, true, 2, claimed, false},
+		"a pending copy, after the handler has succeeded":             {true, true, 2, leased, false},
+		"a copy of a later lease, after the handler has succeeded":    {true, true, 2, adopted, true},
 		"a copy of a later lease":                                     {false, true, 2, leased, true},
 		"an announced copy in a later lease":                          {false, false, 2, announced, true},
 		"a copy that the database has claimed for the worker":         {false, false, 1, claimed, true},
@@ -51,12 +53,18 @@ func TestCopyReplacesARowThatCannotFire(t *testing.T) {
 			f := newTable(kinds{"": {options: WorkOptions{MaxHeld: 1}}})
 			h, answer := f.add(backend.Row{Key: "k"}, 1, false)
 			require.Equal(t, added, answer)
-			h.leased = c.leased
+			h.leased, h.row.Holder, h.outcome.Last = c.leased, 7, "last"
 			h.done.Store(c.done)
 			row := c.copy
 			row.Key = "k"
-			_, answer = f.add(row, c.term, true)
-			require.Equal(t, c.replaces, answer == added)
+			other, answer := f.add(row, c.term, true)
+			require.Equal(t, c.replaces, answer == added || answer == ended)
+			require.Equal(t, c.replaces && c.done, answer == ended)
+			if answer == ended {
+				require.Equal(t, "last", other.outcome.Last)
+				require.True(t, f.acknowledges(h))
+				require.False(t, f.acknowledges(other))
+			}
 			require.Equal(t, !c.replaces, f.has(h))
 			require.Equal(t, c.leased || !c.replaces && row.Holder != 0, f.wasLeased(h))
 			n, _ := f.size()

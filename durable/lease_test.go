@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hashedwheel/hwt/clock"
 	"github.com/hashedwheel/hwt/durable"
 	"github.com/hashedwheel/hwt/durable/backend"
 	"github.com/hashedwheel/hwt/durable/internal/memdb"
@@ -208,6 +210,132 @@ func TestSuccessOutlastsTheLease(t *testing.T) {
 		time.Sleep(time.Minute)
 		assert.Equal(t, seconds(1), f.times())
 		assert.Zero(t, f.stats().Claimed)
+	})
+}
+
+// The Work adopts the entry under its next lease, before the database stores the success.
+func TestSuccessFollowsItsEntryToTheNextLease(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		defer f.work(nil, nil)()
+		f.setIn("k", time.Second)
+		time.Sleep(900 * time.Millisecond) // it is claimed
+		f.b.set("Finish", errors.New("the row is locked"))
+		f.b.set("Heartbeat", durable.ErrLeaseLost)
+		time.Sleep(3 * time.Second)
+		f.b.set("Heartbeat", nil)
+		time.Sleep(20 * time.Second)
+		require.EqualValues(t, 1, f.stats().Adopted)
+		assert.Zero(t, f.stats().Succeeded)
+		f.b.set("Finish", nil)
+		time.Sleep(time.Minute)
+		assert.Equal(t, seconds(1), f.times())
+		st := f.stats()
+		assert.Equal(t, []int64{0, 0, 1}, []int64{st.Pending, st.Claimed, st.Succeeded}, "pending, claimed, and succeeded")
+		assert.NotContains(t, f.log.String(), lateText)
+	})
+}
+
+const lateText = "a handler succeeded after the end of the worker's lease"
+
+// endLease ends the lease of the worker that has claimed a row of a key, unnoticed by the worker.
+func (f *fixture) endLease(key string) {
+	f.t.Helper()
+	for _, r := range f.b.Rows(key) {
+		if r.State == backend.Claimed {
+			_, err := f.b.DB.Heartbeat(f.t.Context(), r.Holder, 0)
+			require.NoError(f.t, err)
+		}
+	}
+}
+
+// A handler outlasts the lease, and succeeds while another worker repeats it.
+func TestLateSuccessStartsNoSecondHandler(t *testing.T) {
+	for name, c := range map[string]struct {
+		every  durable.Every
+		serial bool
+	}{
+		"serial": {durable.Every{}, true},
+		"skip":   {durable.Every{Spec: "@every 4s"}, false},
+		"queue":  {durable.Every{Spec: "@every 4s", Overlap: clock.OverlapQueueOne}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(f *fixture) {
+				o := &overlaps{f: f, takes: 10 * time.Second, running: make(map[string]int)}
+				handler := func(ctx context.Context, firing durable.Firing) error {
+					if len(f.firings()) == 1 {
+						time.Sleep(8 * time.Second)
+						return nil
+					}
+					return o.handle(ctx, firing)
+				}
+				for range 2 {
+					defer f.work(handler, &durable.WorkOptions{Serial: c.serial})()
+				}
+				f.setIn("k", time.Second, func(e *durable.Entry) { e.Every = c.every })
+				time.Sleep(2 * time.Second)
+				f.endLease("k")
+				if c.serial {
+					f.setIn("k", 0)
+				}
+				time.Sleep(30 * time.Second)
+				f.mu.Lock()
+				defer f.mu.Unlock()
+				require.Greater(t, len(f.fired), 2)
+				assert.Equal(t, f.fired[0].ID, f.fired[1].ID)
+				assert.Less(t, f.at[1], 9*time.Second, "the first handler succeeds at 9 s")
+				assert.GreaterOrEqual(t, f.at[2], f.at[1]+o.takes)
+				assert.Equal(t, 1, o.most)
+			})
+		})
+	}
+}
+
+func TestLateSuccessIsLoggedAndNotCounted(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		end := f.work(func(context.Context, durable.Firing) error {
+			time.Sleep(10 * time.Second)
+			return nil
+		}, nil)
+		f.setIn("k", time.Second)
+		time.Sleep(2 * time.Second)
+		f.endLease("k")
+		other, err := f.b.DB.Heartbeat(f.t.Context(), 0, time.Hour)
+		require.NoError(t, err)
+		rows, err := f.b.Adopt(f.t.Context(), other, nil, 9)
+		require.NoError(t, err)
+		require.Len(t, rows, 1)
+		_, err = f.b.DB.Claim(f.t.Context(), other, []backend.Claim{{Ref: rows[0].Ref(), Again: true}})
+		require.NoError(t, err)
+		time.Sleep(20 * time.Second)
+		end()
+		st := f.stats()
+		assert.Equal(t, []int64{1, 1, 0}, []int64{st.Claimed, st.Fired, st.Succeeded}, "claimed, fired, and succeeded")
+		assert.Equal(t, 1, strings.Count(f.log.String(), lateText))
+	})
+}
+
+// The handler does not know yet that its lease has ended.
+func TestDoneFailsOnceTheEntryIsTakenOver(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		end := f.work(func(ctx context.Context, firing durable.Firing) error {
+			f.endLease("k")
+			other, err := f.b.DB.Heartbeat(ctx, 0, time.Hour)
+			assert.NoError(t, err)
+			rows, err := f.b.Adopt(ctx, other, nil, 9)
+			assert.NoError(t, err)
+			assert.Len(t, rows, 1)
+			_, err = f.b.DB.Claim(ctx, other, []backend.Claim{{Ref: rows[0].Ref(), Again: true}})
+			assert.NoError(t, err)
+			db, err := f.b.Begin(ctx)
+			assert.NoError(t, err)
+			assert.ErrorIs(t, durable.NewTx(f.Store, db).Done(ctx, firing), durable.ErrLeaseLost)
+			assert.NoError(t, db.Rollback())
+			return errors.New("lost")
+		}, nil)
+		f.setIn("k", time.Second)
+		time.Sleep(20 * time.Second)
+		end()
+		assert.EqualValues(t, 1, f.stats().Claimed, "by the other worker")
 	})
 }
 

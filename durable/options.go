@@ -106,7 +106,7 @@ type WorkOptions struct {
 	// OnOutcome gets a success, whatever the handler returns. If the lease has ended or the database does not answer,
 	// OnOutcome gets the handler's error. OnOutcome is for an audit table, for example: the call
 	// comes before the outcome is stored, outside of a transaction in which the handler has called Tx.Done.
-	// If the worker dies between the two, the attempt is repeated, and OnOutcome is called again
+	// If the worker dies or loses its lease between the two, the attempt is repeated, and OnOutcome is called again
 	// with the same ID and Attempt.
 	//
 	// OnOutcome runs in the goroutine of the handler: until it returns, the outcome is not stored. Its context has

@@ -89,8 +89,8 @@ type Backend interface {
 	// the results of all; Lease returns the rows of those again.
 	Claim(ctx context.Context, worker int64, claims []Claim) ([]Answer, error)
 
-	// Finish stores outcomes, and reports for each whether it applied. The outcome of a damaged row
-	// does not. Neither does an outcome that the database rejects, by a constraint or a trigger
+	// Finish stores outcomes of claims of a worker, which may have lost its lease since, and reports for each whether it
+	// applied. The outcome of a damaged row does not. Neither does an outcome that the database rejects, by a constraint or a trigger
 	// of the user: the backend tries it again later. An outcome for a row that another transaction has
 	// locked may be stored later: Heartbeat gives it time before it ends the lease. An error
 	// may come with the results of all: those that applied are stored.

@@ -207,10 +207,12 @@ func (c *Claim) next(row *Row, next uint64) Row {
 // may be nil. The row is the one that the Ref names. now is the time of the database.
 func (o *Outcome) Decide(row *Row, worker, now int64, next uint64) (Change, bool) {
 	switch {
-	case row == nil || o.Fate != Done && (row.State != Claimed || row.Holder != worker):
+	case row == nil:
 		return Change{}, false
-	case o.Fate == Done:
+	case o.Fate == Done && (row.State == Pending || row.Holder == worker || row.Crashes > 0 && !row.Tried):
 		return Change{Delete: []Row{*row}}, true
+	case o.Fate == Done || row.State == Pending || row.Holder != worker:
+		return Change{}, false
 	}
 	again := *row
 	again.State, again.Holder, again.Tried = Pending, 0, false

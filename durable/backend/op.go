@@ -108,8 +108,9 @@ const (
 	Release
 )
 
-// Outcome ends a claim. Done applies to the row (Key, Generation) in any state;
-// the other fates apply only while the row is claimed by the worker.
+// Outcome ends a claim. It applies while the row (Key, Generation) is claimed by the worker. Done also applies to
+// a pending row: the database may have lost the claim. It applies to a row that another worker has adopted until
+// that worker tries the row. From then on, the handler of that worker may run.
 type Outcome struct {
 	Ref
 	Fate  Fate

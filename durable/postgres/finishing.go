@@ -16,7 +16,7 @@ type finishing struct {
 	outcomes []backend.Outcome
 	applied  []bool
 	met      []bool      // rows that are not locked
-	locked   []bool      // rows that are there, or have moved aside
+	locked   []bool      // rows to which the outcomes may apply, which are locked or have moved aside
 	rejected []rejection // outcomes that fail alone
 }
 
@@ -61,7 +61,7 @@ func finish(ctx context.Context, s *session, worker int64, outcomes []backend.Ou
 	r, exist := refsAt(outcomes, at), make([]bool, len(at))
 	err = s.insist(ctx, func(ctx context.Context) error {
 		clear(exist)
-		return s.simple(ctx, query(scanPositions(exist), existingSQL, r.key, r.generation))
+		return s.simple(ctx, query(scanPositions(exist), existingSQL, r.key, r.generation, f.worker))
 	})
 	for n, i := range at {
 		f.locked[i] = exist[n]
@@ -98,14 +98,14 @@ func (f *finishing) reject(i int, err error) {
 	f.met[i] = true
 }
 
-// done deletes the rows of the outcomes at positions, except locked ones.
+// done deletes the rows of the outcomes at positions, except locked ones, and those for which handlers of other workers may run.
 func (f *finishing) done(ctx context.Context, at []int) error {
 	r := refsAt(f.outcomes, at)
 	var gone []bool
 	err := f.insist(ctx, func(ctx context.Context) error {
 		return f.inTx(ctx, f.settings(batchWait, true), func(t *txn) error {
 			gone = make([]bool, len(at))
-			return t.write(ctx, query(scanPositions(gone), doneSQL, r.key, r.generation), execute(countRemovalSQL, slices.Max(r.generation)))
+			return t.write(ctx, query(scanPositions(gone), doneSQL, r.key, r.generation, f.worker), execute(countRemovalSQL, slices.Max(r.generation)))
 		})
 	})
 	if err == nil {

@@ -232,8 +232,10 @@ const (
 			WHERE e.state = 1 AND e.holder = $3 ORDER BY e.key, e.slot FOR UPDATE OF e SKIP LOCKED)
 		UPDATE {s}.entry e SET crashes = -abs(e.crashes) FROM l
 		WHERE e.key = l.key AND e.slot = l.slot AND e.state = 1 AND e.holder = $3 RETURNING l.n`
-	ownSQL  = `SELECT r.n FROM {named} WHERE e.state = 1 AND e.holder = $3`
-	doneSQL = `WITH l AS (SELECT e.key, e.slot, r.n FROM {named} ORDER BY e.key, e.slot FOR UPDATE OF e SKIP LOCKED)
+	ownSQL = `SELECT r.n FROM {named} WHERE e.state = 1 AND e.holder = $3`
+	// See [backend.Outcome.Decide]. A row with crashes above 0 is adopted and not tried.
+	doneSQL = `WITH l AS (SELECT e.key, e.slot, r.n FROM {named}
+			WHERE e.state = 0 OR e.holder = $3 OR e.crashes > 0 ORDER BY e.key, e.slot FOR UPDATE OF e SKIP LOCKED)
 		DELETE FROM {s}.entry e USING l WHERE e.key = l.key AND e.slot = l.slot RETURNING l.n`
 
 	pausedRowsSQL = `SELECT r.n FROM {named} WHERE {paused}`
@@ -249,7 +251,7 @@ const (
 	lockNamedSQL = `SELECT {e.cols} FROM {named} ORDER BY e.key, e.slot FOR UPDATE OF e`
 	ownedSQL     = `SELECT {e.cols} FROM {named} WHERE e.holder = $3 ORDER BY e.key, e.slot FOR UPDATE OF e`
 	heldSQL      = `SELECT r.n FROM {named} WHERE e.state = 0 AND e.holder = ($3::int8[])[r.n]`
-	existingSQL  = `SELECT r.n FROM {named}`
+	existingSQL  = `SELECT r.n FROM {named} WHERE e.state = 0 OR e.holder = $3 OR e.crashes > 0`
 )
 
 // Sizes.

@@ -276,10 +276,10 @@ func (t *txn) claim(worker int64, claim *backend.Claim) (backend.Answer, error) 
 	return answer, t.write(one(row), &change)
 }
 
-// Claims and outcomes bind key, generation, worker, and slot.
+// Claims and outcomes bind key, generation, worker, and slot. The mark in sum names the holder, even if holder is damaged.
 const (
 	claimRow  = "UPDATE hwt_entries SET holder = ?3, sum = " + marked + " WHERE key = ?1 AND slot = ?4 AND gen = ?2 AND holder = 0"
-	finishRow = "DELETE FROM hwt_entries WHERE key = ?1 AND slot = ?4 AND gen = ?2 AND holder > 0 AND ?3 = ?3"
+	finishRow = "DELETE FROM hwt_entries WHERE key = ?1 AND slot = ?4 AND gen = ?2 AND holder > 0 AND (sum >> 32) = ((?3 * 16777619) & 2147483647)"
 )
 
 // atRef executes one of these statements for the row that ref names: in the main slot, or else in

@@ -45,6 +45,7 @@ func Run(t *testing.T, open func(t testing.TB) backend.Backend) {
 		{"OneClaimWins", testOneClaimWins},
 		{"ClaimedRowMakesClaimsWaitOrSkip", testBusy},
 		{"SerialKeysHaveOneClaim", testSerial},
+		{"LateAcknowledgementIsRejected", testLateDone},
 		{"PausedRowsStayPending", testPauses},
 		{"PausedRowsAreNotAdopted", testPausedCrash},
 		{"PausedRowsAreNotOverdue", testPausedStats},

@@ -156,7 +156,45 @@ func testAdopt(t *testing.T, b backend.Backend) {
 	outcome := backend.Outcome{Ref: adopted[0].Ref(), Fate: backend.Retry, Due: 3}
 	equal(t, "outcome of the old holder", must(b.Finish(ctx, dying, []backend.Outcome{outcome}))(t), []bool{false})
 	outcome.Fate = backend.Done
-	equal(t, "acknowledgement of the old holder", must(b.Finish(ctx, dying, []backend.Outcome{outcome}))(t), []bool{true})
+	equal(t, "acknowledgement before the trial", must(b.Finish(ctx, dying, []backend.Outcome{outcome}))(t), []bool{true})
+}
+
+// testLateDone acknowledges rows after the end of the lease, with small payloads and large ones. The handler of the
+// worker that has adopted a row may run: the next row of the key waits for it.
+func testLateDone(t *testing.T, b backend.Backend) {
+	for i, size := range []int{1, 1000} {
+		stalled, heir := join(t, b), join(t, b)
+		key := fmt.Sprint("k", i)
+		store := func() backend.Ref {
+			op := set(key, farDue)
+			op.Row.Payload = make([]byte, size)
+			return apply(t, b, op).Row.Ref()
+		}
+		done := func(worker int64, want bool, refs ...backend.Ref) {
+			t.Helper()
+			for _, ref := range refs {
+				equal(t, "acknowledgement", must(b.Finish(t.Context(), worker, []backend.Outcome{{Ref: ref}}))(t), []bool{want})
+			}
+		}
+		first := store()
+		claim(t, b, stalled, key)
+		must(b.Heartbeat(t.Context(), stalled, 0))(t)
+		equal(t, "adopted", len(must(b.Adopt(t.Context(), heir, nil, 9))(t)), 1)
+		again := []backend.Claim{{Ref: first, Again: true}}
+		equal(t, "trial", must(b.Claim(t.Context(), heir, again))(t), []backend.Answer{backend.Won})
+		done(stalled, false, first)
+		equal(t, "holder", must(b.Get(t.Context(), key))(t).Holder, heir)
+		next := store() // detaches the first row
+		done(stalled, false, first, backend.Ref{Key: key, Generation: 1 << 40})
+		waits := []backend.Claim{{Ref: next, Busy: backend.Wait}}
+		equal(t, "claim of the next row", must(b.Claim(t.Context(), heir, waits))(t), []backend.Answer{backend.Waits})
+		done(heir, true, first)
+		equal(t, "claim after that", must(b.Claim(t.Context(), heir, waits))(t), []backend.Answer{backend.Won})
+		must(b.Heartbeat(t.Context(), heir, 0))(t)
+		done(heir, true, next)    // no other worker has adopted it
+		done(heir, true, store()) // as if the database had lost the claim
+		equal(t, "pending and claimed rows", sizes(t, b)[:2], []int64{0, 0})
+	}
 }
 
 // testCrashes counts the leases that ended during claims of one version.
