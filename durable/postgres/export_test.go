@@ -34,6 +34,14 @@ func (b *postgresBackend) RejectMany() {
 	b.leases.returner.keep(f)
 }
 
+// LoseAck makes the backend believe that a crash of the server has lost an acknowledgement.
+func (b *postgresBackend) LoseAck(worker int64, ref backend.Ref) {
+	var r refs
+	r.add(ref)
+	b.acks.note(worker, r)
+	b.acks.arrive("another era", 0)
+}
+
 // Queued returns the number of operations that wait for a batch.
 func (b *postgresBackend) Queued() int {
 	b.lanes.mu.Lock()

@@ -194,3 +194,24 @@ func TestLeaseClaimsNoSuspectAndNoSerialEntry(t *testing.T) {
 		require.NoError(t, b.Free(t.Context(), worker))
 	}
 }
+
+// A crash of the server that takes longer than a lease loses acknowledgements and leases.
+func TestLostAcknowledgementPrecedesAdoption(t *testing.T) {
+	ctx := t.Context()
+	b := open(t, newPool(t, ""), postgres.Options{})
+	worker, rows := claimed(t, b, 2)
+	_, err := b.Heartbeat(ctx, worker, 0)
+	require.NoError(t, err)
+	heir := register(t, b)
+	b.LoseAck(worker, rows[0].Ref())
+	var adopted []backend.Row
+	require.Eventually(t, func() bool {
+		adopted, err = b.Adopt(ctx, heir, nil, 9)
+		return err != nil || len(adopted) > 0
+	}, 20*time.Second, 10*time.Millisecond)
+	require.NoError(t, err)
+	require.Len(t, adopted, 1)
+	require.Equal(t, rows[1].Key, adopted[0].Key)
+	_, err = b.Get(ctx, rows[0].Key)
+	require.ErrorIs(t, err, backend.ErrNotFound)
+}

@@ -172,6 +172,9 @@ func (l *leases) Adopt(ctx context.Context, worker int64, kinds []string, most i
 		if err != nil || len(all) >= most {
 			break
 		}
+		if l.returner.repeats(from) {
+			continue
+		}
 		n, notFreed := l.free(ctx, from)
 		freed += n
 		rows, notTaken := l.take(ctx, worker, most-len(all), adoptSQL, from, manyOctets(kinds))

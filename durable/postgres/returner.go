@@ -25,6 +25,7 @@ type returner struct {
 	outcomes map[holding]backend.Outcome // to try now. Guarded by mu.
 	rejected map[holding]backend.Outcome // to try again, even during a try. Guarded by mu.
 	again    time.Time                   // Guarded by mu.
+	crash    time.Time                   // of the server, when acknowledge was called. Guarded by mu.
 	pause    time.Duration               // before again; 0 if the last try left no outcome rejected. Guarded by mu.
 }
 
@@ -35,6 +36,7 @@ type holding struct {
 }
 
 const (
+	repeatFor        = 2 * time.Second // after a crash, see repeats
 	minRejectedPause = time.Second
 	maxRejectedPause = 10 * time.Second
 
@@ -152,12 +154,22 @@ func (r *returner) has(worker int64) bool {
 func (r *returner) acknowledge(lost []ack) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.crash = time.Now()
 	for _, a := range lost {
 		for i := range a.refs.key {
 			r.outcomes[holding{a.worker, a.refs.at(i)}] = backend.Outcome{Ref: a.refs.at(i)}
 		}
 	}
 	r.hurry()
+}
+
+// repeats reports whether outcomes of worker come before the adoption of its rows: for a moment after a crash, since a crash
+// that takes longer than a lease loses acknowledgements and leases. An open transaction may lock rows for longer.
+func (r *returner) repeats(worker int64) bool {
+	r.mu.Lock()
+	recent := time.Since(r.crash) < repeatFor
+	r.mu.Unlock()
+	return recent && r.has(worker)
 }
 
 func (r *returner) hurry() {
