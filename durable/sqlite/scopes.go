@@ -131,13 +131,18 @@ func (p *readerPool) Limited(ctx context.Context, known backend.Version) (all ba
 		if err != nil {
 			return err
 		}
-		return c.query(`SELECT prefix, grp, running, per_second, burst, coalesce(held, 0), coalesce(wants, 0) FROM hwt_limits LEFT JOIN
-			(SELECT prefix, grp, sum(held) AS held, sum(wants) AS wants FROM hwt_permits
-				WHERE worker IN (SELECT id FROM hwt_workers WHERE expires > ?) GROUP BY prefix, grp) USING (prefix, grp)
-			ORDER BY prefix, grp`).int(now).each(func(q *query) error {
+		return c.query(`SELECT prefix, grp, running, per_second, burst, coalesce(held, 0), coalesce(wants, 0), coalesce(expires, 0)
+			FROM hwt_limits LEFT JOIN hwt_permits USING (prefix, grp) LEFT JOIN hwt_workers ON id = worker ORDER BY prefix, grp`).each(func(q *query) error {
 			limit, damage := scanLimit(q)
-			damaged = errors.Join(damaged, damage)
-			all.Limits = append(all.Limits, backend.LimitUse{Limit: limit, Held: int(q.s.ColumnInt64(5)), Wants: int(q.s.ColumnInt64(6))})
+			n := len(all.Limits)
+			if n == 0 || all.Limits[n-1].Scope != limit.Scope {
+				damaged = errors.Join(damaged, damage)
+				all.Limits = append(all.Limits, backend.LimitUse{Limit: limit})
+				n++
+			}
+			if use := &all.Limits[n-1]; !p.locks.ended(q.s.ColumnInt64(7), now) {
+				use.Held, use.Wants = use.Held+int(q.s.ColumnInt64(5)), use.Wants+int(q.s.ColumnInt64(6))
+			}
 			return nil
 		})
 	})

@@ -403,6 +403,8 @@ func TestLeasesLastLongerByTheLocksOfOthers(t *testing.T) {
 	require.Equal(t, []backend.Answer{backend.Won}, won)
 	scope := backend.Scope{Group: "g"}
 	require.NoError(t, b.SetLimit(ctx, backend.Limit{Scope: scope, Running: 1}))
+	_, err = b.Share(ctx, worker, 0, []backend.Demand{{Scope: scope, Wants: 2}})
+	require.NoError(t, err)
 	now := time.Now()
 	require.NoError(t, b.do(ctx, 1, func(t *txn) error {
 		_, err := t.c.query("UPDATE hwt_workers SET expires = ? WHERE id = ?").int(now.Add(-time.Minute).UnixNano()).int(worker).exec()
@@ -423,11 +425,12 @@ func TestLeasesLastLongerByTheLocksOfOthers(t *testing.T) {
 			gone, err := s.backend.writer.gone(&b.held)
 			require.NoError(t, err)
 			require.Len(t, gone, c.adopts)
+			grants, err := b.Share(ctx, heir, 0, []backend.Demand{{Scope: scope, Wants: 1}})
+			require.NoError(t, err)
 			all, err := b.Limited(ctx, backend.Version{Newest: -1})
 			require.NoError(t, err)
 			require.Equal(t, 2-c.adopts, all.Unaware, "workers that may not know the limit")
-			grants, err := b.Share(ctx, heir, 0, []backend.Demand{{Scope: scope, Wants: 1}})
-			require.NoError(t, err)
+			require.Equal(t, 3-2*c.adopts, all.Limits[0].Wants)
 			require.Equal(t, c.adopts, grants[0].Share, "an unaware worker lets no handler begin")
 		})
 	}
