@@ -47,12 +47,12 @@ type slowLook struct {
 	looks atomic.Int64
 }
 
-func (l *slowLook) Stray(ctx context.Context, kinds, schedules []string, before int64) (backend.Row, error) {
+func (l *slowLook) Overdue(ctx context.Context, before int64) ([]backend.Row, error) {
 	time.Sleep(time.Duration(1+l.looks.Add(1)*7%5) * time.Millisecond)
-	return l.DB.Stray(ctx, kinds, schedules, before)
+	return l.DB.Overdue(ctx, before)
 }
 
-// Each look finds the stray, and then no other: 19 looks are 38 calls, with several Works, too.
+// Several Works look together.
 func TestStoreLooksForStraysOncePerMinute(t *testing.T) {
 	inBubble(t, func(f *fixture) {
 		slow := &slowLook{faulty: f.b}
@@ -68,7 +68,7 @@ func TestStoreLooksForStraysOncePerMinute(t *testing.T) {
 		f.setIn("mial/1", -16*time.Second)
 		time.Sleep(19*time.Minute + 30*time.Second)
 		assert.Equal(t, 19, strings.Count(f.log.String(), strayText))
-		assert.EqualValues(t, 38, slow.looks.Load())
+		assert.EqualValues(t, 19, slow.looks.Load())
 	})
 }
 
@@ -145,5 +145,25 @@ func TestOneLookReportsTenKinds(t *testing.T) {
 		}
 		time.Sleep(2*time.Minute + time.Second)
 		assert.Equal(t, 10, strings.Count(f.log.String(), strayText))
+	})
+}
+
+// Each of two Works handles the kind or knows the schedule. No handler can fire the entry.
+func TestStrayHasAKindAndAScheduleOfTwoWorks(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		var mail, sms durable.Mux
+		mail.Handle("mail/", f.noted("", nil), nil)
+		sms.Handle("sms/", f.noted("", nil), &durable.WorkOptions{Schedules: schedules("known")})
+		defer f.workMux(&mail)()
+		defer f.workMux(&sms)()
+		for i := range 3 {
+			_, err := f.Set(f.t.Context(), durable.Entry{Key: fmt.Sprint("mail/", i), Due: time.Now(), Every: durable.Every{Schedule: "known"}})
+			require.NoError(t, err)
+		}
+		time.Sleep(2*time.Minute + time.Second)
+		assert.Empty(t, f.firedKeys())
+		assert.Equal(t, 1, strings.Count(f.log.String(), strayText))
+		assert.Contains(t, f.log.String(), "their kind and schedule")
+		assert.Contains(t, f.log.String(), "kind=mail schedule=known key=mail/0")
 	})
 }

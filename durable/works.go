@@ -101,19 +101,17 @@ func (w *works) look(now time.Time, pause time.Duration) bool {
 	return true
 }
 
-// handled returns the kinds that the Works handle, or an empty list for all kinds, and the schedules that they know.
-func (w *works) handled() (kinds, schedules []string) {
+// handle reports whether a Work handles the kind of a row, and whether one of these also knows its schedule.
+func (w *works) handle(row *backend.Row) (kind, schedule bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	all := false
 	for each := range w.all {
-		all = all || len(each.fetcher.kinds) == 0
-		kinds, schedules = append(kinds, each.fetcher.kinds...), append(schedules, each.fetcher.schedules...)
+		if k := each.flights.kinds.of(row.Key); k != nil {
+			kind = true
+			schedule = schedule || row.Schedule == "" || k.options.Schedules[row.Schedule] != nil
+		}
 	}
-	if all {
-		kinds = nil
-	}
-	return kinds, schedules
+	return kind, schedule
 }
 
 // limited returns the number of rows that wait for limits.

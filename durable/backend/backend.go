@@ -135,10 +135,9 @@ type Backend interface {
 	// knows the limits up to newest. It returns one grant each, or ErrLeaseLost.
 	Share(ctx context.Context, worker, newest int64, demands []Demand) ([]Grant, error)
 
-	// Stray returns the first row, by due time, of the pending rows due before a time that no worker of
-	// kinds with schedules leases, see [Row.Handled], or ErrNotFound. The row has only the Key, Due, and Schedule. Paused rows
-	// are left out. Stray looks at LookLimit rows at most.
-	Stray(ctx context.Context, kinds, schedules []string, before int64) (Row, error)
+	// Overdue returns, of each kind with each schedule, the first of the pending rows due before a time. The rows have
+	// only the Key, Due, and Schedule. Paused rows are left out. Overdue looks at the first LookLimit rows, by due time.
+	Overdue(ctx context.Context, before int64) ([]Row, error)
 
 	// Stats returns sizes, and counts of the pending rows due before each of the times.
 	Stats(ctx context.Context, due []int64) (Stats, error)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"hash/crc32"
 	"math"
-	"slices"
 	"strings"
 )
 
@@ -51,9 +50,15 @@ type Row struct {
 // "" without a slash.
 func KindOf(key string) string { return key[:strings.IndexByte(key, '/')+1] }
 
-// Handled reports whether a worker of kinds, or of all kinds if kinds is empty, that knows some schedules leases r.
-func (r *Row) Handled(kinds, schedules []string) bool {
-	return (len(kinds) == 0 || slices.Contains(kinds, KindOf(r.Key))) && (r.Schedule == "" || slices.Contains(schedules, r.Schedule))
+// FirstOfKinds returns a function that reports whether a row is the first of its kind and schedule.
+func FirstOfKinds() func(r *Row) bool {
+	seen := make(map[[2]string]bool)
+	return func(r *Row) bool {
+		class := [2]string{KindOf(r.Key), r.Schedule}
+		first := !seen[class]
+		seen[class] = true
+		return first
+	}
 }
 
 // Begun reports whether a claim of the occurrence r has ended before: r is then neither missed nor skipped, and

@@ -36,14 +36,14 @@ func first(rows []backend.Row, err error) (row backend.Row, _ error) {
 	return row, err
 }
 
-// Stray implements [backend.Backend].
-func (r reader) Stray(ctx context.Context, kinds, schedules []string, before int64) (backend.Row, error) {
-	return first(read(ctx, r, func(scan scanner) (row backend.Row, err error) {
+// Overdue implements [backend.Backend].
+func (r reader) Overdue(ctx context.Context, before int64) ([]backend.Row, error) {
+	return read(ctx, r, func(scan scanner) (row backend.Row, err error) {
 		var key, schedule octets
 		err = scan(&key, &row.Due, &schedule)
 		row.Key, row.Schedule = string(key), string(schedule)
 		return row, err
-	}, straySQL, func() []any { return []any{before, int64(backend.LookLimit), manyOctets(kinds), manyOctets(schedules)} }))
+	}, overdueSQL, func() []any { return []any{before, int64(backend.LookLimit)} })
 }
 
 // Page implements [backend.Backend].

@@ -209,9 +209,9 @@ const (
 				AND (cardinality($6::bytea[]) = 0 OR {kind} = ANY($6)) LIMIT $2 OFFSET $3 FOR UPDATE OF e SKIP LOCKED), {budget}
 		UPDATE {s}.entry e SET (holder, crashes) = ROW($1, CASE WHEN e.crashes > 0 THEN e.crashes ELSE least(1 - e.crashes, 32767) END) FROM l
 		WHERE e.key = l.key AND e.slot = l.slot AND e.holder = $5 AND e.state = 1 RETURNING {e.cols}`
-	straySQL = `SELECT key, due, schedule FROM (SELECT key, due, schedule, grp FROM {s}.entry WHERE holder = 0 AND due < $1 ORDER BY due LIMIT $2) e
-		WHERE (cardinality($3::bytea[]) > 0 AND NOT {kind} = ANY($3) OR schedule <> '' AND NOT schedule = ANY($4::bytea[]))
-			AND NOT {paused} ORDER BY due LIMIT 1`
+	overdueSQL = `SELECT DISTINCT ON ({kind}, schedule) key, due, schedule
+		FROM (SELECT key, due, schedule, grp FROM {s}.entry WHERE holder = 0 AND due < $1 ORDER BY due, key LIMIT $2) e
+		WHERE NOT {paused} ORDER BY {kind}, schedule, due, key`
 	freeSQL = `WITH l AS (SELECT key, slot FROM {s}.entry WHERE holder = $1 AND holder <> 0 AND state = 0
 			LIMIT $2 OFFSET $3 FOR UPDATE SKIP LOCKED)
 		UPDATE {s}.entry e SET holder = 0 FROM l
@@ -291,7 +291,7 @@ var statements = []string{
 	countRemovalSQL, insertSQL, detachSQL, updateSQL, removeSQL, burySQL, removeDeadSQL,
 	getSQL, pageSQL, deadPageSQL, registerSQL, renewSQL, endLeaseSQL, forgetSQL,
 	sharePausesSQL, lockPausesSQL, pauseSQL, resumeSQL, pausesSQL, lockVersionSQL, setLimitSQL, removeLimitSQL, removePermitsSQL, versionSQL, unawareSQL, limitsSQL,
-	awareSQL, lockLimitsSQL, endPermitsSQL, permitsSQL, putPermitsSQL, putBusySQL, presentSQL, endedWorkersSQL, leaseSQL, leaseKindsSQL, lookSQL, lookKindsSQL, adoptSQL, straySQL, freeSQL, unleaseSQL, unclaimSQL,
+	awareSQL, lockLimitsSQL, endPermitsSQL, permitsSQL, putPermitsSQL, putBusySQL, presentSQL, endedWorkersSQL, leaseSQL, leaseKindsSQL, lookSQL, lookKindsSQL, adoptSQL, overdueSQL, freeSQL, unleaseSQL, unclaimSQL,
 	claimSQL, claimAgainSQL, ownSQL, doneSQL, lastSQL, pausedRowsSQL, lockClaimsSQL, claimedSQL, lockNamedSQL, ownedSQL, heldSQL, existingSQL, countsSQL,
 	countDueSQL, countPausesSQL, sizeSQL, echoSQL, notifySQL, notifyNearSQL,
 	visibleSQL, identify,

@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -34,25 +33,26 @@ func (b *sqliteBackend) PrepareKinds(ctx context.Context) error {
 	})
 }
 
-// Stray implements backend.Backend.
-func (p *readerPool) Stray(ctx context.Context, kinds, schedules []string, before int64) (stray backend.Row, err error) {
+// Overdue implements backend.Backend.
+func (p *readerPool) Overdue(ctx context.Context, before int64) (rows []backend.Row, err error) {
 	err = p.read(ctx, func(c *conn) error {
-		stray = backend.Row{}
-		err := c.query(`SELECT key, due, schedule FROM (SELECT key, due, schedule, grp FROM hwt_entries INDEXED BY hwt_due
-			WHERE holder = 0 AND due < ? ORDER BY due, key, slot LIMIT ?) AS t WHERE NOT ` + paused).int(before).int(backend.LookLimit).each(func(q *query) error {
-			r := backend.Row{Key: string(q.s.ColumnRawBlob(0)), Due: q.s.ColumnInt64(1), Schedule: string(q.s.ColumnRawBlob(2))}
-			if r.Handled(kinds, schedules) {
-				return nil
-			}
-			stray = r
-			return errEnough
-		})
-		if errors.Is(err, errEnough) {
-			return nil
+		stopped, err := pauses(c)
+		if err != nil {
+			return err
 		}
-		return cmp.Or(err, backend.ErrNotFound)
+		rows = nil
+		isFirst := backend.FirstOfKinds()
+		return c.query("SELECT key, due, schedule, grp FROM hwt_entries INDEXED BY hwt_due WHERE holder = 0 AND due < ? ORDER BY due, key, slot LIMIT ?").
+			int(before).int(backend.LookLimit).each(func(q *query) error {
+			r := backend.Row{Key: string(q.s.ColumnRawBlob(0)), Due: q.s.ColumnInt64(1), Schedule: string(q.s.ColumnRawBlob(2)), Group: string(q.s.ColumnRawBlob(3))}
+			if !slices.ContainsFunc(stopped, func(p backend.Pause) bool { return p.Has(&r) }) && isFirst(&r) {
+				r.Group = ""
+				rows = append(rows, r)
+			}
+			return nil
+		})
 	})
-	return stray, err
+	return rows, err
 }
 
 // Lease implements backend.Backend. It marks nothing: every worker holds every row that is

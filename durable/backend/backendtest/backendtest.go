@@ -50,7 +50,7 @@ func Run(t *testing.T, open func(t testing.TB) backend.Backend) {
 		{"PausedRowsAreNotAdopted", testPausedCrash},
 		{"PausedRowsAreNotOverdue", testPausedStats},
 		{"NoClaimFollowsAPause", testPauseIsFinal},
-		{"StraysHaveOtherKindsOrSchedules", testStrays},
+		{"OverdueRowsAreReadByKindAndSchedule", testOverdue},
 		{"LimitsHaveVersions", testLimits},
 		{"WorkersShareTheirPermits", testPermits},
 		{"TokensAreDrawnOnce", testTokens},

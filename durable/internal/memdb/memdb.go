@@ -430,18 +430,19 @@ func (m *DB) Watch(near func(rows []backend.Row)) (stop func()) {
 // Announce implements backend.Backend. There are no other processes.
 func (m *DB) Announce() {}
 
-// Stray implements backend.Backend.
-func (m *DB) Stray(ctx context.Context, kinds, schedules []string, before int64) (backend.Row, error) {
+// Overdue implements backend.Backend.
+func (m *DB) Overdue(ctx context.Context, before int64) (rows []backend.Row, err error) {
 	if err := m.read(ctx); err != nil {
-		return backend.Row{}, err
+		return nil, err
 	}
 	defer m.mu.Unlock()
+	isFirst := backend.FirstOfKinds()
 	for _, r := range first(m.all(ByDue, func(r *backend.Row) bool { return r.State == backend.Pending && r.Due < before }), backend.LookLimit) {
-		if !r.Handled(kinds, schedules) && !m.paused(&r) {
-			return backend.Row{Key: r.Key, Due: r.Due, Schedule: r.Schedule}, nil
+		if !m.paused(&r) && isFirst(&r) {
+			rows = append(rows, backend.Row{Key: r.Key, Due: r.Due, Schedule: r.Schedule})
 		}
 	}
-	return backend.Row{}, backend.ErrNotFound
+	return rows, nil
 }
 
 // Stats implements backend.Backend.
