@@ -359,9 +359,7 @@ func (l *limiter) held() (n int64, due int64) {
 	for _, q := range l.quotas {
 		n += int64(q.due.n + q.pending.n)
 		for h := range q.due.all() {
-			if due == 0 || h.row.Due < due {
-				due = h.row.Due
-			}
+			due = sooner(due, h.row.Due)
 		}
 	}
 	return n, due

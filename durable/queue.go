@@ -24,6 +24,14 @@ type queue struct {
 	waking bool      // one of them was signalled, and has not run. Guarded by mu.
 }
 
+// sooner returns the earlier one of two due times, of which 0 is none.
+func sooner(a, b int64) int64 {
+	if a == 0 || b != 0 && b < a {
+		return b
+	}
+	return a
+}
+
 // overdueAhead is the number of overdue rows per handler that wait in the queue, claimed. Further
 // overdue rows stay pending, where Cancel reaches them, unless the database claims overdue rows as
 // it leases them.
@@ -103,11 +111,7 @@ func (q *queue) get() *flight {
 func (q *queue) oldest() (due int64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	note := func(h *flight) {
-		if due == 0 || h.row.Due < due {
-			due = h.row.Due
-		}
-	}
+	note := func(h *flight) { due = sooner(due, h.row.Due) }
 	for _, h := range q.first {
 		note(h)
 	}

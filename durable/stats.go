@@ -170,10 +170,8 @@ func (z *sizes) read(ctx context.Context, s *Store) reading {
 	if err == nil {
 		last.Stats, last.at, last.overdue = stats, last.tried, 0
 		_, _, waiting := s.works.running("")
-		for _, due := range [...]int64{stats.Oldest, waiting} {
-			if due != 0 {
-				last.overdue = max(last.overdue, time.Duration(s.clock.nanos()-due))
-			}
+		if due := sooner(stats.Oldest, waiting); due != 0 {
+			last.overdue = max(0, time.Duration(s.clock.nanos()-due))
 		}
 	}
 	z.last.Store(&last)

@@ -140,14 +140,10 @@ func (w *worker) running(pattern string) (n int64, oldest time.Duration, waiting
 		}
 		more, age := d.callers.running()
 		n, oldest = n+more, max(oldest, age)
-		if due := d.queue.oldest(); due != 0 && (waiting == 0 || due < waiting) {
-			waiting = due
-		}
+		waiting = sooner(waiting, d.queue.oldest())
 	}
-	if _, due := w.limiter.held(); due != 0 && (waiting == 0 || due < waiting) {
-		waiting = due
-	}
-	return n, oldest, waiting
+	_, due := w.limiter.held()
+	return n, oldest, sooner(waiting, due)
 }
 
 // runsIn reports whether a handler of the Work runs in the goroutine.

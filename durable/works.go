@@ -81,10 +81,7 @@ func (w *works) running(pattern string) (n int64, oldest time.Duration, waiting 
 	defer w.mu.Unlock()
 	for each := range w.all {
 		more, age, due := each.running(pattern)
-		n, oldest = n+more, max(oldest, age)
-		if due != 0 && (waiting == 0 || due < waiting) {
-			waiting = due
-		}
+		n, oldest, waiting = n+more, max(oldest, age), sooner(waiting, due)
 	}
 	return n, oldest, waiting
 }

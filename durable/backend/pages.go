@@ -76,3 +76,13 @@ func pages[R any](read func(after Cursor, n int) ([]R, error), at func(*R) Curso
 func (c Cursor) Before(key string, slot uint64) bool {
 	return cmp.Or(cmp.Compare(c.Key, key), cmp.Compare(int64(c.Slot), int64(slot))) < 0
 }
+
+// PrefixEnd returns the first key after all keys that start with prefix, or "" if no key follows.
+func PrefixEnd(prefix string) string {
+	for last := len(prefix) - 1; last >= 0; last-- {
+		if prefix[last] < 0xff {
+			return prefix[:last] + string([]byte{prefix[last] + 1})
+		}
+	}
+	return ""
+}

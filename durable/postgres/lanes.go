@@ -350,3 +350,20 @@ func (l *lanes) close() {
 	defer l.mu.Unlock()
 	l.end()
 }
+
+// change runs statements in a transaction of their own that waits for locks. If removed is not nil, they append the
+// rows to it that they remove; without one, change returns ErrNotFound.
+func (s *session) change(ctx context.Context, removed *[]int64, stmts ...stmt) error {
+	err := s.insist(ctx, func(ctx context.Context) error {
+		return s.inTx(ctx, s.settings(patientWait, false), func(t *txn) error {
+			if removed != nil {
+				*removed = nil // of a try that failed
+			}
+			return t.write(ctx, stmts...)
+		})
+	})
+	if err == nil && removed != nil && len(*removed) == 0 {
+		err = backend.ErrNotFound
+	}
+	return err
+}

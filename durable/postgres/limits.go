@@ -13,12 +13,8 @@ type limits struct{ *leases }
 
 // SetLimit implements [backend.Backend].
 func (l limits) SetLimit(ctx context.Context, limit backend.Limit) error {
-	err := l.insist(ctx, func(ctx context.Context) error {
-		return l.inTx(ctx, l.settings(patientWait, false), func(t *txn) error {
-			return t.write(ctx, query(nil, lockVersionSQL, l.options.Schema), execute(setLimitSQL, []byte(limit.Prefix), []byte(limit.Group),
-				int64(limit.Running), limit.PerSecond, int64(limit.Burst)))
-		})
-	})
+	err := l.change(ctx, nil, query(nil, lockVersionSQL, l.options.Schema), execute(setLimitSQL, []byte(limit.Prefix), []byte(limit.Group),
+		int64(limit.Running), limit.PerSecond, int64(limit.Burst)))
 	if err == nil {
 		l.announcer.freed()
 	}
@@ -28,16 +24,8 @@ func (l limits) SetLimit(ctx context.Context, limit backend.Limit) error {
 // RemoveLimit implements [backend.Backend].
 func (l limits) RemoveLimit(ctx context.Context, scope backend.Scope) error {
 	var versions []int64
-	err := l.insist(ctx, func(ctx context.Context) error {
-		return l.inTx(ctx, l.settings(patientWait, false), func(t *txn) error {
-			versions = nil
-			prefix, group := []byte(scope.Prefix), []byte(scope.Group)
-			return t.write(ctx, query(each(&versions), removeLimitSQL, prefix, group), execute(removePermitsSQL, prefix, group))
-		})
-	})
-	if err == nil && len(versions) == 0 {
-		err = backend.ErrNotFound
-	}
+	prefix, group := []byte(scope.Prefix), []byte(scope.Group)
+	err := l.change(ctx, &versions, query(each(&versions), removeLimitSQL, prefix, group), execute(removePermitsSQL, prefix, group))
 	if err == nil {
 		l.announcer.freed()
 	}

@@ -14,26 +14,14 @@ type pauses struct {
 
 // Pause implements [backend.Backend].
 func (p pauses) Pause(ctx context.Context, pause backend.Pause) error {
-	return p.insist(ctx, func(ctx context.Context) error {
-		return p.inTx(ctx, p.settings(patientWait, false), func(t *txn) error {
-			return t.write(ctx, query(nil, lockPausesSQL, p.options.Schema), execute(pauseSQL, []byte(pause.Prefix), []byte(pause.Group),
-				[]byte(pause.Reason), []byte(pause.By), pause.Since))
-		})
-	})
+	return p.change(ctx, nil, query(nil, lockPausesSQL, p.options.Schema),
+		execute(pauseSQL, []byte(pause.Prefix), []byte(pause.Group), []byte(pause.Reason), []byte(pause.By), pause.Since))
 }
 
 // Resume implements [backend.Backend].
 func (p pauses) Resume(ctx context.Context, scope backend.Scope) error {
 	var since []int64
-	err := p.insist(ctx, func(ctx context.Context) error {
-		return p.inTx(ctx, p.settings(patientWait, false), func(t *txn) error {
-			since = nil
-			return t.write(ctx, query(each(&since), resumeSQL, []byte(scope.Prefix), []byte(scope.Group)))
-		})
-	})
-	if err == nil && len(since) == 0 {
-		err = backend.ErrNotFound
-	}
+	err := p.change(ctx, &since, query(each(&since), resumeSQL, []byte(scope.Prefix), []byte(scope.Group)))
 	if err == nil {
 		p.announcer.freed()
 	}

@@ -78,18 +78,9 @@ func (r reader) span(prefix, key string, position uint64, most int, more ...any)
 	if key < prefix {
 		key, at = prefix, math.MinInt64
 	}
-	return append([]any{[]byte(key), at, prefixEnd(prefix), r.budget.bytes(), int64(most)}, more...)
-}
-
-// prefixEnd returns the first key after all keys with the prefix, or nil if no key follows.
-func prefixEnd(prefix string) any {
-	end := []byte(prefix)
-	for len(end) > 0 && end[len(end)-1] == 0xff {
-		end = end[:len(end)-1]
+	var end any // NULL if no key follows
+	if next := backend.PrefixEnd(prefix); next != "" {
+		end = []byte(next)
 	}
-	if len(end) == 0 {
-		return nil
-	}
-	end[len(end)-1]++
-	return end
+	return append([]any{[]byte(key), at, end, r.budget.bytes(), int64(most)}, more...)
 }

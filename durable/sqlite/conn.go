@@ -178,7 +178,7 @@ func (c *conn) run(sql string) error {
 	return err
 }
 
-// each calls f for each row of the result.
+// each calls f for each row of the result, until f returns an error or errEnough.
 func (q *query) each(f func(*query) error) error {
 	if q.err != nil {
 		return q.err
@@ -188,8 +188,11 @@ func (q *query) each(f func(*query) error) error {
 		q.c.yield()
 		err = f(q)
 	}
-	if err == nil {
+	switch err {
+	case nil:
 		err = q.s.Err()
+	case errEnough:
+		err = nil
 	}
 	return errors.Join(err, q.s.Reset())
 }

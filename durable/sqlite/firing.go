@@ -80,9 +80,6 @@ func (q *query) intact(n int) (rows []backend.Row, damaged, err error) {
 		}
 		return nil
 	})
-	if errors.Is(err, errEnough) {
-		err = nil
-	}
 	return rows, damaged, err
 }
 
@@ -227,9 +224,6 @@ func (c *conn) claimedBy(workers []int64, stopped []backend.Pause, kinds []strin
 		bytes += len(r.Payload)
 		return nil
 	})
-	if errors.Is(err, errEnough) {
-		err = nil
-	}
 	return found, all, damaged, err
 }
 

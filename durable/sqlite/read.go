@@ -3,7 +3,6 @@ package sqlite
 import (
 	"cmp"
 	"context"
-	"errors"
 	"math"
 	"os"
 	"slices"
@@ -45,7 +44,7 @@ func (c *conn) page(prefix string, after backend.Cursor, n int, claimed bool) ([
 		sql += " AND (holder = 0 OR NOT " + heldWell + ")"
 	}
 	sql += " ORDER BY key, slot LIMIT ?"
-	return page(c.query(sql).from(prefix, after.Key, after.Slot).blob(prefixEnd(prefix)).int(int64(n)), scan,
+	return page(c.query(sql).from(prefix, after.Key, after.Slot).blob(backend.PrefixEnd(prefix)).int(int64(n)), scan,
 		func(r *backend.Row) []byte { return r.Payload })
 }
 
@@ -55,7 +54,7 @@ func (b *sqliteBackend) DeadPage(ctx context.Context, prefix string, after backe
 		WHERE (key, gen) > (?, ?) AND (?3 IS NULL OR key < ?3)
 		ORDER BY key, gen LIMIT ?`
 	err = b.read(ctx, func(c *conn) error {
-		letters, err = page(c.query(sql).from(prefix, after.Key, after.Generation).blob(prefixEnd(prefix)).int(int64(n)), scanDead,
+		letters, err = page(c.query(sql).from(prefix, after.Key, after.Generation).blob(backend.PrefixEnd(prefix)).int(int64(n)), scanDead,
 			func(d *backend.Dead) []byte { return d.Payload })
 		return err
 	})
@@ -77,9 +76,6 @@ func page[T any](q *query, scan func(*query) (T, error), payload func(*T) []byte
 		}
 		return nil
 	})
-	if errors.Is(err, errEnough) {
-		err = nil
-	}
 	return rows, err
 }
 
@@ -90,19 +86,6 @@ func (q *query) from(prefix, key string, n uint64) *query {
 		return q.bytesOf(prefix).int(math.MinInt64)
 	}
 	return q.bytesOf(key).int(int64(n))
-}
-
-// prefixEnd returns the first key after all keys with the prefix, or "".
-func prefixEnd(prefix string) string {
-	end := []byte(prefix)
-	for len(end) > 0 {
-		last := len(end) - 1
-		if end[last]++; end[last] != 0 {
-			return string(end)
-		}
-		end = end[:last]
-	}
-	return ""
 }
 
 // Stats implements backend.Backend.

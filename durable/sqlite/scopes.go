@@ -58,20 +58,29 @@ func (w *writer) Pause(ctx context.Context, p backend.Pause) error {
 
 // Resume implements backend.Backend.
 func (w *writer) Resume(ctx context.Context, scope backend.Scope) error {
+	return w.remove(ctx, scope, "hwt_pauses", func(t *txn) error {
+		t.s.pauses--
+		return nil
+	})
+}
+
+// remove deletes the row of a scope in a table, and then what belongs to it, or returns ErrNotFound.
+func (w *writer) remove(ctx context.Context, scope backend.Scope, table string, then func(*txn) error) error {
 	var n int64
 	err := w.queue.do(ctx, 1, func(t *txn) (err error) {
-		n, err = t.c.query("DELETE FROM hwt_pauses WHERE prefix = ? AND grp = ?").bytesOf(scope.Prefix).bytesOf(scope.Group).exec()
-		t.s.pauses -= n
+		n, err = t.c.query("DELETE FROM " + table + " WHERE prefix = ? AND grp = ?").bytesOf(scope.Prefix).bytesOf(scope.Group).exec()
+		if err == nil && n > 0 {
+			err = then(t)
+		}
 		return err
 	})
-	switch {
-	case err != nil:
-		return err
-	case n == 0:
+	if err == nil && n == 0 {
 		return backend.ErrNotFound
 	}
-	w.announce(nil)
-	return nil
+	if err == nil {
+		w.announce(nil)
+	}
+	return err
 }
 
 // SetLimit implements backend.Backend.
@@ -91,22 +100,10 @@ func (w *writer) SetLimit(ctx context.Context, limit backend.Limit) error {
 
 // RemoveLimit implements backend.Backend.
 func (w *writer) RemoveLimit(ctx context.Context, scope backend.Scope) error {
-	var n int64
-	err := w.queue.do(ctx, 1, func(t *txn) (err error) {
-		n, err = t.c.query("DELETE FROM hwt_limits WHERE prefix = ? AND grp = ?").bytesOf(scope.Prefix).bytesOf(scope.Group).exec()
-		if err == nil {
-			_, err = t.c.query("DELETE FROM hwt_permits WHERE prefix = ? AND grp = ?").bytesOf(scope.Prefix).bytesOf(scope.Group).exec()
-		}
+	return w.remove(ctx, scope, "hwt_limits", func(t *txn) error {
+		_, err := t.c.query("DELETE FROM hwt_permits WHERE prefix = ? AND grp = ?").bytesOf(scope.Prefix).bytesOf(scope.Group).exec()
 		return err
 	})
-	switch {
-	case err != nil:
-		return err
-	case n == 0:
-		return backend.ErrNotFound
-	}
-	w.announce(nil)
-	return nil
 }
 
 // Limited implements backend.Backend.
