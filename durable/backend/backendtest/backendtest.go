@@ -39,7 +39,6 @@ func Run(t *testing.T, open func(t testing.TB) backend.Backend) {
 		{"EndedLeaseCannotClaim", testEndedLease},
 		{"FreedRowsAreLeasedAgain", testFree},
 		{"ClaimedRowsAreAdoptedOnce", testAdopt},
-		{"CrashesCountUntilTheNextVersion", testCrashes},
 		{"OnlyTriedSuspectsCountACrash", testTrials},
 		{"RowsOfOtherKindsAreNotAdopted", testAdoptKinds},
 		{"OneClaimWins", testOneClaimWins},

@@ -196,38 +196,3 @@ func testLateDone(t *testing.T, b backend.Backend) {
 		equal(t, "pending and claimed rows", sizes(t, b)[:2], []int64{0, 0})
 	}
 }
-
-// testCrashes counts the leases that ended during claims of one version.
-func testCrashes(t *testing.T, b backend.Backend) {
-	ctx := t.Context()
-	due := time.Now().Add(time.Hour).UnixNano()
-	apply(t, b, set("k", due))
-	crash := func(want int) (worker int64, ref backend.Ref) {
-		t.Helper()
-		dying := join(t, b)
-		claim(t, b, dying, "k")
-		must(b.Heartbeat(ctx, dying, 0))(t)
-		worker = join(t, b)
-		rows := must(b.Adopt(ctx, worker, nil, 9))(t)
-		equal(t, "adopted", len(rows), 1)
-		equal(t, "crashes", rows[0].Crashes, want)
-		return worker, rows[0].Ref()
-	}
-	end := func(worker int64, ref backend.Ref, fate backend.Fate, want int) {
-		t.Helper()
-		equal(t, "outcome", must(b.Finish(ctx, worker, []backend.Outcome{{Ref: ref, Fate: fate, Due: due}}))(t), []bool{true})
-		equal(t, "crashes", must(b.Get(ctx, "k"))(t).Crashes, want)
-	}
-	worker, ref := crash(1)
-	end(worker, ref, backend.Retry, 0)
-	worker, ref = crash(1)
-	end(worker, ref, backend.Retry, 0)
-	moved := apply(t, b, backend.Op{Kind: backend.Move, Row: backend.Row{Key: "k", Due: due}})
-	equal(t, "crashes after Move", moved.Row.Crashes, 0)
-	equal(t, "stored crashes after Move", must(b.Get(ctx, "k"))(t).Crashes, 0)
-	worker, ref = crash(1)
-	equal(t, "outcome", must(b.Finish(ctx, worker, []backend.Outcome{{Ref: ref, Fate: backend.Bury}}))(t), []bool{true})
-	letter := allDead(t, b)[0]
-	equal(t, "crashes of the dead letter", letter.Crashes, 1)
-	equal(t, "crashes after Requeue", apply(t, b, backend.Op{Kind: backend.Requeue, Row: backend.Row{Key: "k", Due: due}, If: letter.Generation}).Row.Crashes, 0)
-}

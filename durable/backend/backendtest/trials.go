@@ -63,7 +63,11 @@ func testTrials(t *testing.T, b backend.Backend) {
 	retried := must(b.Get(ctx, "k0"))(t)
 	equal(t, "retry", []any{retried.State, retried.Crashes, retried.Tried}, []any{backend.Pending, 0, false})
 	equal(t, "trials of a retry, and of no row", claim(worker, backend.Claim{Ref: retried.Ref(), Again: true}, again(1)), []backend.Answer{backend.Overtaken, backend.Overtaken})
-	adopt(worker, 0, 0, 2)
+	worker = adopt(worker, 0, 0, 2)
+	equal(t, "outcome", must(b.Finish(ctx, worker, []backend.Outcome{{Ref: refs[2], Fate: backend.Bury}}))(t), []bool{true})
+	letter := allDead(t, b)[0]
+	equal(t, "crashes of the dead letter", letter.Crashes, 2)
+	equal(t, "crashes after Requeue", apply(t, b, backend.Op{Kind: backend.Requeue, Row: backend.Row{Key: "k2", Due: farDue}, If: letter.Generation}).Row.Crashes, 0)
 }
 
 // testAdoptKinds adopts rows of some kinds.
