@@ -93,6 +93,7 @@ func TestStaleClockKeepsNoRowOfALostLease(t *testing.T) {
 	w := newTestWorker(t)
 	w.env.clock.now = func(context.Context) (time.Time, error) { return time.Time{}, errors.New("unreachable") }
 	w.lease.renewed(0, 1, time.Now().Add(time.Hour))
+	w.dispatchers[0].started = len(w.dispatchers[0].callers) // no other goroutine takes the row
 	require.True(t, w.fetcher.accept(backend.Row{Key: "k", Generation: 1, Due: 1, State: backend.Claimed, Holder: 1}, true))
 	*(*uint64)(unsafe.Pointer(&w.env.clock.at)) -= 10 << 30 // its wall time, by ten seconds
 	w.dispatchers[0].fire(w.dispatchers[0].queue.get(), &w.dispatchers[0].callers[0])
