@@ -58,7 +58,7 @@
 //
 // To compare contexts with those of the standard library on your machine:
 //
-//	go -C bench run ./programs -only requests,requests-waited
+//	go -C bench run ./programs -quick
 //
 // # Differences from packages time and context
 //

@@ -145,8 +145,8 @@ func (w *wheel) search(from int64) int64 {
 }
 
 // Next implements engine.Wheel. A search continues at the last result, with the shortest reach:
-// the ticks before the last result are known to be empty. From the present on, each of many calls
-// of Cancel in a row would search a whole rotation.
+// the ticks before the last result are known to be empty. If each search began at the current tick,
+// many calls of Cancel in a row would each search a whole rotation.
 func (w *wheel) Next() int64 {
 	if w.stale {
 		w.stale, w.reach = false, minReach

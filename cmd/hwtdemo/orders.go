@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"runtime"
+	"strings"
 	"time"
 
 	"github.com/hashedwheel/hwt"
@@ -56,7 +57,7 @@ func newOrders(flags *flag.FlagSet) command {
 	flags.DurationVar(&c.CheckAfter, "check-after", 5*time.Second, "`duration` from an order to its check")
 	flags.Float64Var(&c.Paid, "paid", 95, "`percentage` of the orders that are paid before the check")
 	flags.StringVar(&engine, "engine", "hashed", "`name`: hashed, hierarchical, or runtime for Go's own timers")
-	flags.StringVar(&serve, "serve", "", "`address` of a live page, such as localhost:8080; port 0 means any free port")
+	flags.StringVar(&serve, "serve", "", "`address` of a live page, such as :8080; port 0 means any free port,\nno host this machine only")
 	check := func() error {
 		_, err := engines.Named(engine)
 		return errors.Join(err, within("orders", c.Orders, 1, maxOrders), within("paid", c.Paid, 0, 100),
@@ -98,7 +99,11 @@ func servePage(address string, timer hwt.Timer, errOut io.Writer) (stop func() e
 	if address == "" {
 		return server.Close, nil
 	}
-	listener, err := net.Listen("tcp", address)
+	listen := address
+	if strings.HasPrefix(address, ":") { // the page has no authentication
+		listen = "localhost" + address
+	}
+	listener, err := net.Listen("tcp", listen)
 	if err != nil {
 		return nil, fmt.Errorf("-serve %q: %w", address, err)
 	}

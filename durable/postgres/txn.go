@@ -10,7 +10,7 @@ import (
 // A connection may break and a server may crash at any moment of a transaction. After a lost answer to
 // COMMIT, nobody knows the outcome: a repetition could apply the transaction twice, and an error could
 // hide that the transaction took effect. PostgreSQL reports the outcome later, for the ID of the
-// transaction. The rules have the ID here before COMMIT is sent, and tell an answer about this
+// transaction. By the rules, the ID is here before COMMIT is sent. The rules tell an answer about this
 // transaction from an answer about a later one with the same ID.
 //
 //	T1. BEGIN travels with the first statements. COMMIT travels alone, after the

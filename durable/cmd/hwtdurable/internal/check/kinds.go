@@ -41,7 +41,7 @@ var kinds = map[string]durable.WorkOptions{
 	jobPrefix:    {},
 	serialPrefix: {Serial: true},
 	seriesPrefix: {},
-	probePrefix:  {},
+	probePrefix:  {MaxHeld: 800}, // a group may hold half, less than the backlog of limits.go
 	crashPrefix:  {MaxCrashes: maxCrashes},
 	limitPrefix:  {},
 }
