@@ -456,9 +456,11 @@ func TestDrainLeavesLimitedEntriesToOthers(t *testing.T) {
 			}
 			return hang(ctx, firing)
 		}, &durable.WorkOptions{DrainTimeout: time.Second})
-		for _, kind := range []string{"short", "long"} { // after many short ones, the Work claims long ones ahead of their permits
-			f.fill(kind, "", 50)
+		f.fill("short", "", 50)
+		for len(f.times()) < 50 {
+			time.Sleep(10 * time.Millisecond)
 		}
+		f.fill("long", "", 50) // which the Work claims ahead of their permits, after so many short ones
 		time.Sleep(time.Second)
 		require.EqualValues(t, 47, f.stats().Limited)
 		require.Greater(t, f.stats().Claimed, int64(3))
