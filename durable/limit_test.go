@@ -169,6 +169,22 @@ func TestRateBoundsHandlersThatBegin(t *testing.T) {
 	})
 }
 
+// A call of Claim is a transaction.
+func TestLimitedBacklogIsClaimedInBatches(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		g := newGauge()
+		require.NoError(t, f.Limit(f.t.Context(), durable.Scope{Group: "a"}, durable.Limit{Running: 20}))
+		f.fill("mail", "a", 4000)
+		defer f.work(func(ctx context.Context, firing durable.Firing) error { // handlers end apart from each other
+			return g.handler(time.Duration(8000+firing.Generation*7919%4000)*time.Microsecond)(ctx, firing)
+		}, nil)()
+		time.Sleep(2 * time.Second)
+		assert.Greater(t, g.count("mail"), 3400)
+		assert.Equal(t, 20, g.mostOf("mail"))
+		assert.Less(t, f.stats().ClaimTime.Count(), int64(200))
+	})
+}
+
 // Rows that wait for a limit are claimed only as far as they have permits.
 func TestLimitedEntriesCanBeCancelled(t *testing.T) {
 	inBubble(t, func(f *fixture) {

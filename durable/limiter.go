@@ -270,7 +270,7 @@ func (l *limiter) next(quotas []*quota) (rows []*flight) {
 				break
 			}
 		}
-		if q.pending.n > 0 && q.room(now) > 0 {
+		if q.pending.n > 0 && q.low(now) {
 			request(l.claims)
 		}
 	}

@@ -86,10 +86,13 @@ func (q *quota) rotate(now int64) {
 	}
 }
 
-// room returns the number of rows to claim now: one per permit, and one per row that got a permit recently,
-// because so many handlers are likely to end before the next claim. Under a rate, room is the number of rows that begin
+// room returns the number of rows to claim now.
+func (q *quota) room(now int64) int { return q.most(now) - q.claimed }
+
+// most returns the number of rows that may be claimed: one per permit, and one per row that got a permit recently,
+// because so many handlers are likely to end before the next claim. Under a rate, most is the number of rows that begin
 // in a quarter of a second.
-func (q *quota) room(now int64) int {
+func (q *quota) most(now int64) int {
 	most := math.MaxInt
 	if q.limit.Running != 0 {
 		q.rotate(now)
@@ -98,7 +101,14 @@ func (q *quota) room(now int64) int {
 	if q.limit.PerSecond != 0 {
 		most = min(most, q.running+1+int(q.limit.PerSecond/4))
 	}
-	return most - q.claimed
+	return most
+}
+
+// low reports whether the claimed rows may run out before the next batch of claims: fewer than three quarters are left, or
+// fewer than the handlers that may run. A claim after each handler would be a transaction for one row.
+func (q *quota) low(now int64) bool {
+	most := q.most(now)
+	return q.claimed < min(most, max(most-most/4, min(q.permits(), q.capacity)))
 }
 
 // note notes the number of rows that could run.
