@@ -43,8 +43,8 @@ func newSession(pool *pgxpool.Pool, o Options) *session {
 func (s *session) Trouble() *backend.Trouble { return &s.trouble.Trouble }
 
 // Settings of a transaction. Statements on few rows must use an index in its order,
-// whatever the planner believes of a table that has just been filled: no scan of the table,
-// and no sort of all rows within the lead for one batch of them. The planner then
+// whatever the planner believes of a table that has just been filled: no scan of the table, no
+// join that reads all of the table, and no sort of all rows within the lead for one batch of them. The planner then
 // overestimates the reading of a sequence, and would compile it.
 //
 // With row_security off, a statement fails instead of passing over rows that are hidden from the role.
@@ -58,6 +58,7 @@ func (s *session) settings(lockTimeout time.Duration, async bool) []stmt {
 	lockTimeout = min(lockTimeout, s.options.Timeout/2)
 	return []stmt{query(nil, `SELECT set_config('lock_timeout', $1, true), set_config('jit', 'off', true),
 		set_config('row_security', 'off', true), set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
+		set_config('enable_nestloop', 'on', true), set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true),
 		set_config('synchronous_commit', CASE WHEN $2 THEN 'off' WHEN current_setting('synchronous_commit') = 'off' THEN 'on'
 			ELSE current_setting('synchronous_commit') END, true),
 		set_config('idle_in_transaction_session_timeout', $3, true)`,

@@ -15,9 +15,10 @@ const clock = "(extract(epoch FROM clock_timestamp()) * 1000000000)::int8"
 // takes longer than that many others takes new generations.
 const recent = 10_000
 
-// named are the rows that the first two parameters name.
+// named are the rows that the first two parameters name. With an OR for the two slots, the index finds
+// rows by their keys only, and the planner expects many rows per key in a table without statistics.
 const named = `{s}.entry e JOIN unnest($1::bytea[], $2::int8[]) WITH ORDINALITY r (key, generation, n)
-	ON e.key = r.key AND (e.slot = 0 OR e.slot = r.generation) AND e.generation = r.generation`
+	ON e.key = r.key AND e.slot = ANY(ARRAY[0::int8, r.generation]) AND e.generation = r.generation`
 
 // firing is whether the worker of a claimed row lives. now() is the start of the transaction: a
 // snapshot may miss renewals since then.
@@ -223,11 +224,12 @@ const (
 	unclaimSQL = `UPDATE {s}.entry e SET state = 0 FROM unnest($1::bytea[], $2::int8[]) r (key, slot)
 		WHERE e.key = r.key AND e.slot = r.slot AND e.holder = $3`
 
-	// Positions in the arrays are returned, which are shorter than keys.
+	// Positions in the arrays are returned, which are shorter than keys. The pauses are looked up behind the
+	// join: as a condition of the join, their expected cost makes the planner read the whole table.
 	claimSQL = `WITH l AS (SELECT e.key, e.slot, r.n FROM {named}
-			WHERE e.state = 0 AND NOT {paused} ORDER BY e.key, e.slot FOR UPDATE OF e SKIP LOCKED)
+			WHERE e.state = 0 ORDER BY e.key, e.slot FOR UPDATE OF e SKIP LOCKED)
 		UPDATE {s}.entry e SET (state, holder) = ROW(1, $3) FROM l
-		WHERE e.key = l.key AND e.slot = l.slot AND e.state = 0 RETURNING l.n`
+		WHERE e.key = l.key AND e.slot = l.slot AND e.state = 0 AND NOT {paused} RETURNING l.n`
 	claimAgainSQL = `WITH l AS (SELECT e.key, e.slot, r.n FROM {named}
 			WHERE e.state = 1 AND e.holder = $3 ORDER BY e.key, e.slot FOR UPDATE OF e SKIP LOCKED)
 		UPDATE {s}.entry e SET crashes = -abs(e.crashes) FROM l
@@ -238,7 +240,7 @@ const (
 			WHERE e.state = 0 OR e.holder = $3 OR e.crashes > 0 ORDER BY e.key, e.slot FOR UPDATE OF e SKIP LOCKED)
 		DELETE FROM {s}.entry e USING l WHERE e.key = l.key AND e.slot = l.slot RETURNING l.n`
 
-	pausedRowsSQL = `SELECT r.n FROM {named} WHERE {paused}`
+	pausedRowsSQL = `WITH l AS MATERIALIZED (SELECT e.key, e.grp, r.n FROM {named}) SELECT e.n FROM l e WHERE {paused}`
 	lockClaimsSQL = `SELECT key FROM pg_catalog.unnest($1::bytea[]) k (key)
 		WHERE NOT pg_try_advisory_xact_lock(hashtextextended('hwt:' || $2 || encode(key, 'hex'), 0))`
 	claimedSQL = `SELECT key, generation FROM {s}.entry WHERE key = ANY($1::bytea[]) AND state = 1`
