@@ -211,7 +211,7 @@ const (
 		UPDATE {s}.entry e SET (holder, crashes) = ROW($1, CASE WHEN e.crashes > 0 THEN e.crashes ELSE least(1 - e.crashes, 32767) END) FROM l
 		WHERE e.key = l.key AND e.slot = l.slot AND e.holder = $5 AND e.state = 1 RETURNING {e.cols}`
 	overdueSQL = `SELECT DISTINCT ON ({kind}, schedule) key, due, schedule
-		FROM (SELECT key, due, schedule, grp FROM {s}.entry WHERE holder = 0 AND due < $1 ORDER BY due, key LIMIT $2) e
+		FROM (SELECT key, due, schedule, grp FROM {s}.entry WHERE holder = 0 AND due < $1 ORDER BY due LIMIT $2) e
 		WHERE NOT {paused} ORDER BY {kind}, schedule, due, key`
 	freeSQL = `WITH l AS (SELECT key, slot FROM {s}.entry WHERE holder = $1 AND holder <> 0 AND state = 0
 			LIMIT $2 OFFSET $3 FOR UPDATE SKIP LOCKED)
