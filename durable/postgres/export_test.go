@@ -72,6 +72,15 @@ func (b *postgresBackend) LeasePlan(ctx context.Context, lane backend.Lane) (str
 	return b.plan(ctx, "EXPLAIN (ANALYZE, BUFFERS) "+sql, append([]any{int64(1), int64(leaseBatch), int64(0), b.budget.bytes()}, l.args([]int{0})...)...)
 }
 
+// NamedPlans runs the statements that claim and acknowledge rows, and returns their plans.
+func (b *postgresBackend) NamedPlans(ctx context.Context, keys [][]byte, generations []int64, worker int64) (plans []string, err error) {
+	for _, sql := range []string{claimSQL, claimAgainSQL, ownSQL, existingSQL, doneSQL} {
+		plan, failed := b.plan(ctx, "EXPLAIN (ANALYZE, BUFFERS) "+sql, keys, generations, worker)
+		plans, err = append(plans, plan), cmp.Or(err, failed)
+	}
+	return plans, err
+}
+
 // SharePlans runs the statements of Share that look permits up, and returns their plans.
 func (b *postgresBackend) SharePlans(ctx context.Context, worker int64, prefix string) (plans string, err error) {
 	scope := []any{[][]byte{[]byte(prefix)}, [][]byte{{}}}

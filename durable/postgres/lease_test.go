@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"context"
+	"encoding/binary"
 	"regexp"
 	"strings"
 	"testing"
@@ -26,6 +27,29 @@ func TestLeaseReadsOnlyItsBatchOfANewTable(t *testing.T) {
 	require.Contains(t, plan, "Index Scan using entry_due")
 	for _, all := range []string{"Bitmap", "Sort", "Seq Scan", "JIT"} {
 		require.NotContains(t, plan, all)
+	}
+}
+
+// A claim must not read the table, which may have millions of rows and no statistics.
+func TestClaimsReadOnlyTheirRowsOfANewTable(t *testing.T) {
+	pool := newPool(t, "")
+	b := open(t, pool, postgres.Options{Schema: fresh(t, "claimed")})
+	_, err := pool.Exec(t.Context(), `ALTER TABLE claimed.entry SET (autovacuum_enabled = false)`)
+	require.NoError(t, err)
+	_, err = pool.Exec(t.Context(), `INSERT INTO claimed.entry SELECT 0, g, g, 0, 0, 0, 0, 0, 1, 0, int8send(g), '', '', '' FROM generate_series(1, 40000) g`)
+	require.NoError(t, err)
+	var keys [][]byte
+	var generations []int64
+	for g := range int64(500) {
+		keys, generations = append(keys, binary.BigEndian.AppendUint64(nil, uint64(g+1))), append(generations, g+1)
+	}
+	plans, err := b.NamedPlans(t.Context(), keys, generations, 1)
+	require.NoError(t, err)
+	for _, plan := range plans {
+		require.Contains(t, plan, "Index Cond: ((key = r.key) AND (slot = ANY")
+		for _, all := range []string{"Hash", "Merge", "Seq Scan", "JIT", "rows=40000"} {
+			require.NotContains(t, plan, all)
+		}
 	}
 }
 

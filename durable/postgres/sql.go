@@ -17,6 +17,7 @@ const recent = 10_000
 
 // named are the rows that the first two parameters name. With an OR for the two slots, the index finds
 // rows by their keys only, and the planner expects many rows per key in a table without statistics.
+// Statements write (e.holder + 0): the index of holders would find all rows of a worker.
 const named = `{s}.entry e JOIN unnest($1::bytea[], $2::int8[]) WITH ORDINALITY r (key, generation, n)
 	ON e.key = r.key AND e.slot = ANY(ARRAY[0::int8, r.generation]) AND e.generation = r.generation`
 
@@ -231,10 +232,10 @@ const (
 		UPDATE {s}.entry e SET (state, holder) = ROW(1, $3) FROM l
 		WHERE e.key = l.key AND e.slot = l.slot AND e.state = 0 AND NOT {paused} RETURNING l.n`
 	claimAgainSQL = `WITH l AS (SELECT e.key, e.slot, r.n FROM {named}
-			WHERE e.state = 1 AND e.holder = $3 ORDER BY e.key, e.slot FOR UPDATE OF e SKIP LOCKED)
+			WHERE e.state = 1 AND (e.holder + 0) = $3 ORDER BY e.key, e.slot FOR UPDATE OF e SKIP LOCKED)
 		UPDATE {s}.entry e SET crashes = -abs(e.crashes) FROM l
 		WHERE e.key = l.key AND e.slot = l.slot AND e.state = 1 AND e.holder = $3 RETURNING l.n`
-	ownSQL = `SELECT r.n FROM {named} WHERE e.state = 1 AND e.holder = $3`
+	ownSQL = `SELECT r.n FROM {named} WHERE e.state = 1 AND (e.holder + 0) = $3`
 	// See [backend.Outcome.Decide]. A row with crashes above 0 is adopted and not tried.
 	doneSQL = `WITH l AS (SELECT e.key, e.slot, r.n FROM {named}
 			WHERE e.state = 0 OR e.holder = $3 OR e.crashes > 0 ORDER BY e.key, e.slot FOR UPDATE OF e SKIP LOCKED)
@@ -251,7 +252,7 @@ const (
 		UPDATE {s}.entry e SET last = l.last FROM l WHERE e.key = l.key AND e.slot = 0`
 
 	lockNamedSQL = `SELECT {e.cols} FROM {named} ORDER BY e.key, e.slot FOR UPDATE OF e`
-	ownedSQL     = `SELECT {e.cols} FROM {named} WHERE e.holder = $3 ORDER BY e.key, e.slot FOR UPDATE OF e`
+	ownedSQL     = `SELECT {e.cols} FROM {named} WHERE (e.holder + 0) = $3 ORDER BY e.key, e.slot FOR UPDATE OF e`
 	heldSQL      = `SELECT r.n FROM {named} WHERE e.state = 0 AND e.holder = ($3::int8[])[r.n]`
 	existingSQL  = `SELECT r.n FROM {named} WHERE e.state = 0 OR e.holder = $3 OR e.crashes > 0`
 )
