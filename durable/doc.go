@@ -84,7 +84,8 @@ package durable
 //	completer.go   the outcomes of handlers, and the times of batches
 //	firing.go      Handler and Firing
 //	quota.go       the part of a Work in a limit
-//	limiter.go     the limits in a Work, and its permits
+//	limiter.go     the limits in a Work
+//	sharer.go      the permits of a Work, shared with the other workers
 //	dispatcher.go  the wheel and the handlers
 //	suspects.go    adopted rows, and their trial
 //	planner.go     the occurrences of recurring rows
