@@ -33,7 +33,7 @@ func newCompleter(w common) *completer {
 
 // finish takes a row over, with the outcome of its claim.
 func (c *completer) finish(h *flight, outcome backend.Outcome) {
-	outcome.Ref = h.row.Ref()
+	outcome.Ref, outcome.InTx = h.row.Ref(), h.inTx.Load()
 	h.outcome = outcome
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -77,6 +77,33 @@ func TestLastRunOutlivesOlderCopies(t *testing.T) {
 	})
 }
 
+// A handler outlasts the lease. Another worker repeats the occurrence, which fails.
+func TestRejectedSuccessIsNotTheLastRun(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		handler := func(context.Context, durable.Firing) error {
+			if len(f.firings()) == 1 {
+				time.Sleep(8 * time.Second)
+				return nil
+			}
+			return durable.RetryAfter(time.Hour)
+		}
+		for range 2 {
+			defer f.work(handler, nil)()
+		}
+		f.setIn("k", time.Second, func(e *durable.Entry) { e.Every.Spec = "@every 1h" })
+		time.Sleep(2 * time.Second)
+		f.endLease("k")
+		for range 30 {
+			time.Sleep(time.Second)
+			if s := f.series(); s.Last != nil {
+				assert.Equal(t, durable.Retried, s.Last.Outcome)
+			}
+		}
+		assert.Len(t, f.times(), 2)
+		assert.NotNil(t, f.series().Last)
+	})
+}
+
 func TestDamagedLastRunIsAnError(t *testing.T) {
 	inBubble(t, func(f *fixture) {
 		for _, last := range []string{"x", "00000000 1 2 3 4 0 ", "1 2 3"} {

@@ -118,12 +118,15 @@ type Outcome struct {
 	Error string // of Bury
 
 	// Last, if it is not "", becomes the Last of the row in the main slot of the key, after the
-	// outcomes of the call are stored, if that row is pending and its recurrence is Every. The outcome must apply or be Done. A
-	// backend may leave Last out while another transaction has locked the row.
+	// outcomes of the call are stored, if that row is pending and its recurrence is Every. The outcome must apply, or InTx
+	// be set. A backend may leave Last out while another transaction has locked the row.
 	Last, Every string
+
+	// InTx reports that a Finish of a [Tx] has stored the outcome, unless the transaction was rolled back.
+	InTx bool
 }
 
 // Notes reports whether the outcome stores its Last in main, the row in the main slot or nil.
 func (o *Outcome) Notes(main *Row, applied bool) bool {
-	return o.Last != "" && (applied || o.Fate == Done) && main != nil && !main.Detached && main.State == Pending && main.Every == o.Every
+	return o.Last != "" && (applied || o.InTx) && main != nil && !main.Detached && main.State == Pending && main.Every == o.Every
 }

@@ -74,7 +74,7 @@ func (f *finishing) note(ctx context.Context) {
 	var keys, every, last [][]byte
 	known := make(map[string]bool)
 	for i := len(f.outcomes) - 1; i >= 0; i-- { // the last one of a key counts
-		if o := &f.outcomes[i]; o.Last != "" && (f.applied[i] || o.Fate == backend.Done) && !known[o.Key] {
+		if o := &f.outcomes[i]; o.Last != "" && (f.applied[i] || o.InTx) && !known[o.Key] {
 			known[o.Key] = true
 			keys, every, last = append(keys, []byte(o.Key)), append(every, []byte(o.Every)), append(last, []byte(o.Last))
 		}

@@ -310,7 +310,7 @@ func (t *txn) finishAll(worker int64, outcomes []backend.Outcome) (applied []boo
 		applied[i], err = t.finish(worker, &outcomes[i])
 	}
 	for i := 0; i < len(outcomes) && err == nil; i++ {
-		if o := &outcomes[i]; o.Last != "" && (applied[i] || o.Fate == backend.Done) { // see Notes
+		if o := &outcomes[i]; o.Last != "" && (applied[i] || o.InTx) { // see Notes
 			_, err = t.c.query("UPDATE hwt_entries SET last = ? WHERE key = ? AND slot = 0 AND holder = 0 AND every = ?").
 				blob(o.Last).blob(o.Key).blob(o.Every).exec()
 		}

@@ -147,7 +147,7 @@ func (m *model) finish() {
 		ref := m.ref()
 		outcome := backend.Outcome{Ref: ref.b, Fate: backend.Fate(m.rng.IntN(int(backend.Release) + 1)), Due: m.due(), Error: "failed"}
 		if m.rng.IntN(2) == 0 {
-			outcome.Last, outcome.Every = fmt.Sprint("run ", m.rng.IntN(9)), "every"
+			outcome.Last, outcome.Every, outcome.InTx = fmt.Sprint("run ", m.rng.IntN(9)), "every", m.rng.IntN(4) == 0
 		}
 		twin := outcome
 		twin.Ref = ref.m
