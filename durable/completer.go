@@ -146,6 +146,7 @@ func (c *completer) remove(rows []*flight, applied []bool, again bool) {
 // stored counts an outcome if it applied. A sweep finds a retry that is due soon.
 func (c *completer) stored(h *flight, applied bool) {
 	switch fate := h.outcome.Fate; {
+	case fate == backend.Done && c.flights.acknowledges(h): // its copy counts
 	case fate == backend.Done && (applied || h.inTx.Load() || c.lease.holds(h.term)):
 		h.kind.counts.succeeded.Add(1)
 	case fate == backend.Done:

@@ -235,6 +235,24 @@ func TestSuccessFollowsItsEntryToTheNextLease(t *testing.T) {
 	})
 }
 
+// The Work adopts the entry under its next lease, while the database stores the success.
+func TestSuccessOfTwoLeasesCountsOnce(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		defer f.work(nil, nil)()
+		f.setIn("k", time.Second)
+		time.Sleep(900 * time.Millisecond) // it is claimed
+		f.b.delay("Finish", 8*time.Second)
+		f.b.set("Heartbeat", durable.ErrLeaseLost)
+		time.Sleep(3 * time.Second)
+		f.b.set("Heartbeat", nil)
+		time.Sleep(time.Minute)
+		st := f.stats()
+		require.EqualValues(t, 1, st.Adopted)
+		assert.Equal(t, []int64{0, 0, 1, 1}, []int64{st.Pending, st.Claimed, st.Fired, st.Succeeded}, "pending, claimed, fired, and succeeded")
+		assert.NotContains(t, f.log.String(), lateText)
+	})
+}
+
 const lateText = "a handler succeeded after the end of the worker's lease"
 
 // endLease ends the lease of the worker that has claimed a row of a key, unnoticed by the worker.
