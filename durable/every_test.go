@@ -453,29 +453,64 @@ func TestPostponedLastOccurrenceIsNotSkipped(t *testing.T) {
 	})
 }
 
-// A busy Work holds a copy of an occurrence. Another Work claims the occurrence, and ends. Meanwhile, Cancel ends the series.
+// stale makes a Work hold a copy of an occurrence for 22 s, while a handler runs. Another Work claims the occurrence, and
+// ends with release.
+func (f *fixture) stale(series durable.Entry) (end, release func()) {
+	f.t.Helper()
+	for i := range 9 { // a running handler, and a full queue
+		f.setIn(fmt.Sprint("busy", i), -time.Minute)
+	}
+	_, err := f.Set(f.t.Context(), series)
+	require.NoError(f.t, err)
+	end = f.work(func(_ context.Context, firing durable.Firing) error {
+		if firing.Key == "busy0" {
+			time.Sleep(22 * time.Second)
+		}
+		return nil
+	}, &durable.WorkOptions{Concurrency: 1})
+	time.Sleep(time.Second)
+	release = f.work(hang, &durable.WorkOptions{DrainTimeout: -1})
+	time.Sleep(5 * time.Second)
+	require.Equal(f.t, []string{"busy0", "series"}, f.firedKeys())
+	return end, release
+}
+
+// Cancel ends the series while the occurrence is claimed.
 func TestStaleCopyRevivesNoSeries(t *testing.T) {
 	inBubble(t, func(f *fixture) {
-		for i := range 9 { // a running handler, and a full queue
-			f.setIn(fmt.Sprint("busy", i), -time.Minute)
-		}
-		_, err := f.Set(f.t.Context(), durable.Entry{Key: "series", Due: f.start.Add(-time.Second), Every: durable.Every{Spec: "@every 1h"}})
+		end, release := f.stale(durable.Entry{Key: "series", Due: f.start.Add(-time.Second), Every: durable.Every{Spec: "@every 1h"}})
+		defer end()
+		_, err := f.Cancel(f.t.Context(), "series")
 		require.NoError(t, err)
-		defer f.work(func(_ context.Context, firing durable.Firing) error {
-			if firing.Key == "busy0" {
-				time.Sleep(20 * time.Second)
-			}
-			return nil
-		}, &durable.WorkOptions{Concurrency: 1})()
-		time.Sleep(time.Second)
-		end := f.work(hang, &durable.WorkOptions{DrainTimeout: -1})
-		time.Sleep(5 * time.Second)
-		assert.Equal(t, []string{"busy0", "series"}, f.firedKeys())
-		_, err = f.Cancel(f.t.Context(), "series")
-		require.NoError(t, err)
-		end()
+		release()
 		time.Sleep(3 * time.Hour)
 		assert.Len(t, f.times(), 11)
 		assert.Empty(t, f.keys())
 	})
+}
+
+// The copy is replaced before its turn, so that no look need find the occurrence again.
+func TestReleasedOccurrenceFiresInItsTurn(t *testing.T) {
+	last := func(f *fixture) durable.Every {
+		return durable.Every{Spec: "END=" + f.start.UTC().Format(time.RFC3339) + " @every 1h", Missed: clock.Missed{MaxLateness: 10 * time.Second}}
+	}
+	for name, every := range map[string]func(f *fixture) durable.Every{
+		"hourly": func(*fixture) durable.Every { return durable.Every{Spec: "@every 1h"} }, "last": last,
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(f *fixture) {
+				end, release := f.stale(durable.Entry{Key: "series", Due: f.start.Add(-time.Second), Every: every(f)})
+				defer end()
+				release()
+				time.Sleep(time.Minute)
+				fired := f.firings()
+				require.Len(t, fired, 11)
+				for i, firing := range fired[2:] {
+					assert.Equal(t, 22*time.Second, f.times()[i+2].Truncate(time.Second), firing.Key)
+				}
+				assert.Equal(t, 1, strings.Count(strings.Join(f.firedKeys()[2:], " "), "series"))
+				assert.Zero(t, f.stats().Overtaken)
+			})
+		})
+	}
 }

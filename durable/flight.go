@@ -53,11 +53,13 @@ type flight struct {
 // replaces h, an older copy of the row.
 func (h *flight) supersededBy(row *backend.Row, term uint64) bool {
 	switch {
-	case h.done.Load(): // its outcome applies unless another worker claims the row, or a later lease of this Work does
+	case h.done.Load(): // its outcome applies unless another worker, or this Work under a later lease, claims the row
 		return row.State == backend.Claimed && row.Holder != h.row.Holder
 	case h.term != term: // a copy from an earlier lease is never claimed
 		return true
 	case row.State == backend.Claimed: // for this worker: the claim of h was or will be overtaken
+		return true
+	case row.Begun() && !h.row.Begun(): // another Work has claimed and released it: the plan of h is out of date
 		return true
 	}
 	return h.leased && row.Holder != 0 // leased a second time: the claim of h was refused

@@ -31,7 +31,7 @@ func TestIllegalMoveOfARowPanics(t *testing.T) {
 // W4: a copy replaces a row only if the row of the table can no longer be claimed.
 func TestCopyReplacesARowThatCannotFire(t *testing.T) {
 	claimed, leased, announced := backend.Row{State: backend.Claimed, Holder: 7}, backend.Row{Holder: 7}, backend.Row{}
-	adopted := backend.Row{State: backend.Claimed, Holder: 8}
+	adopted, begun := backend.Row{State: backend.Claimed, Holder: 8}, backend.Row{Detached: true}
 	for name, c := range map[string]struct {
 		done, leased bool // of the row in the table
 		term         uint64
@@ -45,6 +45,7 @@ func TestCopyReplacesARowThatCannotFire(t *testing.T) {
 		"an announced copy in a later lease":                          {false, false, 2, announced, true},
 		"a copy that the database has claimed for the worker":         {false, false, 1, claimed, true},
 		"a copy that is leased a second time":                         {false, true, 1, leased, true},
+		"a copy of an occurrence that has begun":                      {false, false, 1, begun, true},
 		"the first leased copy of an announced row":                   {false, false, 1, leased, false},
 		"an announced copy of a leased row":                           {false, true, 1, announced, false},
 		"a second announced copy, before the database has leased one": {false, false, 1, announced, false},
