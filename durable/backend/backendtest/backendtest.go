@@ -44,6 +44,7 @@ func Run(t *testing.T, open func(t testing.TB) backend.Backend) {
 		{"OneClaimWins", testOneClaimWins},
 		{"ClaimedRowMakesClaimsWaitOrSkip", testBusy},
 		{"SerialKeysHaveOneClaim", testSerial},
+		{"BegunRowMovesAside", testAside},
 		{"LateAcknowledgementIsRejected", testLateDone},
 		{"PausedRowsStayPending", testPauses},
 		{"PausedRowsAreNotAdopted", testPausedCrash},

@@ -1,8 +1,10 @@
 package backendtest
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -35,6 +37,26 @@ func testBusy(t *testing.T, b backend.Backend) {
 		[]backend.Answer{backend.Won, backend.Waits})
 	equal(t, "regardless", answers(backend.Claim{Ref: retry.Ref()}), []backend.Answer{backend.Won})
 	equal(t, "other key", answers(backend.Claim{Ref: apply(t, b, set("k2", farDue)).Row.Ref(), Busy: backend.Wait}), []backend.Answer{backend.Won})
+}
+
+// testAside sets a key over the last occurrence of a series, which has begun, and checks its payload, which has a place of its own.
+func testAside(t *testing.T, b backend.Backend) {
+	ctx, worker := t.Context(), join(t, b)
+	op := set("k", farDue)
+	op.Row.Every, op.Row.Payload = "every", bytes.Repeat([]byte("old"), 1000)
+	last := apply(t, b, op).Row
+	claim(t, b, worker, "k")
+	equal(t, "released", must(b.Finish(ctx, worker, []backend.Outcome{{Ref: last.Ref(), Fate: backend.Release}}))(t), []bool{true})
+	op.Row.Payload = bytes.Repeat([]byte("new"), 1000)
+	series := apply(t, b, op).Row
+	rows := all(t, b, "", 9)
+	equal(t, "rows", []backend.Ref{rows[0].Ref(), rows[1].Ref()}, []backend.Ref{series.Ref(), last.Ref()})
+	equal(t, "detached", []bool{rows[0].Detached, rows[1].Detached, rows[1].Begun()}, []bool{false, true, true})
+	equal(t, "payloads", []string{string(rows[0].Payload), string(rows[1].Payload)}, []string{string(op.Row.Payload), strings.Repeat("old", 1000)})
+	equal(t, "pending", must(b.Stats(ctx, nil))(t).Pending, 2)
+	equal(t, "claim", must(b.Claim(ctx, worker, []backend.Claim{{Ref: last.Ref()}}))(t), []backend.Answer{backend.Won})
+	equal(t, "done", must(b.Finish(ctx, worker, []backend.Outcome{{Ref: last.Ref(), Fate: backend.Done}}))(t), []bool{true})
+	equal(t, "the series", must(b.Get(ctx, "k"))(t).Ref(), series.Ref())
 }
 
 // testSerial claims two rows of each key by two workers at the same time.
