@@ -259,14 +259,21 @@ func (f *faulty) wait(method string) {
 func inBubble(t *testing.T, test func(f *fixture)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		b := &faulty{DB: memdb.New(), fails: make(map[string]error), slow: make(map[string]time.Duration)}
-		log := &journal{}
-		s, err := durable.New(t.Context(), b, &durable.Options{Logger: log.logger()})
-		require.NoError(t, err)
-		f := &fixture{Store: s, t: t, b: b, start: time.Now(), log: log}
+		f := openFaulty(t, durable.Options{})
 		test(f)
-		require.NoError(t, s.Close())
+		require.NoError(t, f.Close())
 	})
+}
+
+// openFaulty opens a store with options of a test.
+func openFaulty(t *testing.T, o durable.Options) *fixture {
+	t.Helper()
+	f := &fixture{t: t, b: &faulty{DB: memdb.New(), fails: make(map[string]error), slow: make(map[string]time.Duration)}, start: time.Now(), log: &journal{}}
+	o.Logger = f.log.logger()
+	var err error
+	f.Store, err = durable.New(t.Context(), f.b, &o)
+	require.NoError(t, err)
+	return f
 }
 
 // note records a firing.

@@ -13,7 +13,6 @@ import (
 
 	"github.com/hashedwheel/hwt/durable"
 	"github.com/hashedwheel/hwt/durable/backend"
-	"github.com/hashedwheel/hwt/durable/internal/memdb"
 )
 
 var errGone = errors.New("the database is gone")
@@ -109,17 +108,6 @@ func TestDrainEndsWithoutFreeingRows(t *testing.T) {
 		time.Sleep(time.Minute)
 		require.Len(t, f.times(), 1)
 	})
-}
-
-// openFaulty opens a store with options of a test.
-func openFaulty(t *testing.T, o durable.Options) *fixture {
-	t.Helper()
-	f := &fixture{t: t, b: &faulty{DB: memdb.New(), fails: make(map[string]error), slow: make(map[string]time.Duration)}, start: time.Now(), log: &journal{}}
-	o.Logger = f.log.logger()
-	var err error
-	f.Store, err = durable.New(t.Context(), f.b, &o)
-	require.NoError(t, err)
-	return f
 }
 
 func TestKeepDeadLooksAgainAfterAnError(t *testing.T) {

@@ -39,7 +39,7 @@ func temp(t *testing.T) string { return filepath.Join(t.TempDir(), "timers.db") 
 
 // collect starts a Work that sends its firings to the returned channel.
 func collect(t *testing.T, s *sqlite.Store) <-chan durable.Firing {
-	fired := make(chan durable.Firing, 100)
+	fired := make(chan durable.Firing, 10_000)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {

@@ -21,38 +21,17 @@ import (
 func TestMaintenanceLosesNoEntry(t *testing.T) {
 	path := temp(t)
 	s, other := open(t, path, &sqlite.Options{Options: durable.Options{Lease: time.Minute}}), open(t, path, nil)
-	var mu sync.Mutex
-	fired := make(map[uint64]int) // by generation
-	ctx, end := context.WithCancel(context.Background())
-	var running sync.WaitGroup
-	defer running.Wait()
-	defer end()
-	running.Go(func() {
-		assert.NoError(t, s.Work(ctx, func(_ context.Context, f durable.Firing) error {
-			mu.Lock()
-			defer mu.Unlock()
-			fired[f.Generation]++
-			return nil
-		}, nil))
-	})
-	var stored []uint64
-	maintained := make(chan struct{})
-	maintain := sync.OnceFunc(func() { close(maintained) })
+	fired := collect(t, s)
+	ctx, end := context.WithCancel(t.Context())
+	stored := make(map[uint64]bool) // generations that have not fired
 	var storing sync.WaitGroup
 	defer storing.Wait()
-	defer maintain()
+	defer end()
 	storing.Go(func() {
-		for i := 0; ; i++ {
-			select {
-			case <-maintained:
-				return
-			default:
-			}
+		for i := 0; ctx.Err() == nil; i++ {
 			e, err := s.Set(t.Context(), entryDue(fmt.Sprint("k", i), 20*time.Millisecond))
-			if !assert.NoError(t, err) {
-				return
-			}
-			stored = append(stored, e.Generation)
+			assert.NoError(t, err)
+			stored[e.Generation] = true
 		}
 	})
 	for _, sql := range []string{
@@ -68,15 +47,12 @@ func TestMaintenanceLosesNoEntry(t *testing.T) {
 			require.NoError(t, err, sql)
 		}
 	}
-	maintain()
+	end()
 	storing.Wait()
-	require.Eventually(t, func() bool {
-		mu.Lock()
-		defer mu.Unlock()
-		return len(fired) == len(stored)
-	}, time.Minute, 10*time.Millisecond)
-	for _, generation := range stored {
-		require.Equal(t, 1, fired[generation])
+	for len(stored) > 0 {
+		f := receive(t, fired)
+		require.True(t, stored[f.Generation], "%s has fired before", f.Key)
+		delete(stored, f.Generation)
 	}
 	require.NoError(t, s.Verify(t.Context()))
 }
