@@ -252,6 +252,70 @@ func TestDoneSharesTheHandlersTransaction(t *testing.T) {
 	assert.Equal(t, 2, attempts)
 }
 
+// dbtx and queries have the form of sqlc's output with emit_prepared_queries. Without it, no statement is prepared.
+type dbtx interface {
+	ExecContext(context.Context, string, ...any) (sql.Result, error)
+	PrepareContext(context.Context, string) (*sql.Stmt, error)
+	QueryContext(context.Context, string, ...any) (*sql.Rows, error)
+	QueryRowContext(context.Context, string, ...any) *sql.Row
+}
+
+type queries struct {
+	db              dbtx
+	tx              *sql.Tx
+	createOrderStmt *sql.Stmt
+}
+
+func (q *queries) WithTx(tx *sql.Tx) *queries {
+	return &queries{db: tx, tx: tx, createOrderStmt: q.createOrderStmt}
+}
+
+const createOrder = `-- name: CreateOrder :one
+INSERT INTO orders (name, price) VALUES (?, ?)
+RETURNING id
+`
+
+func (q *queries) CreateOrder(ctx context.Context, name string, price sql.NullFloat64) (id int64, err error) {
+	switch stmt := q.createOrderStmt; {
+	case stmt != nil && q.tx != nil:
+		err = q.tx.StmtContext(ctx, stmt).QueryRowContext(ctx, name, price).Scan(&id)
+	case stmt != nil:
+		err = stmt.QueryRowContext(ctx, name, price).Scan(&id)
+	default:
+		err = q.db.QueryRowContext(ctx, createOrder, name, price).Scan(&id)
+	}
+	return id, err
+}
+
+func TestQueriesOfSqlcShareATransaction(t *testing.T) {
+	s := open(t, temp(t), nil)
+	ctx := t.Context()
+	execute(t, s.DB(), "CREATE TABLE orders (id INTEGER PRIMARY KEY, name TEXT NOT NULL, price REAL)")
+	stmt, err := s.DB().PrepareContext(ctx, createOrder)
+	require.NoError(t, err)
+	for name, q := range map[string]*queries{"plain": {db: s.DB()}, "prepared": {db: s.DB(), createOrderStmt: stmt}} {
+		t.Run(name, func(t *testing.T) {
+			before := count(t, s, "SELECT count(*) FROM orders")
+			_, err := q.CreateOrder(ctx, "alone", sql.NullFloat64{})
+			require.NoError(t, err)
+			for end, finish := range map[string]func(*sql.Tx) error{"commit": (*sql.Tx).Commit, "rollback": (*sql.Tx).Rollback} {
+				x := begin(t, s)
+				_, err := q.WithTx(x).CreateOrder(ctx, end, sql.NullFloat64{Float64: 2.5, Valid: true})
+				require.NoError(t, err)
+				_, err = s.Tx(x).Set(ctx, entryDue(name+end, time.Hour))
+				require.NoError(t, err)
+				require.NoError(t, finish(x))
+			}
+			require.Equal(t, before+2, count(t, s, "SELECT count(*) FROM orders"))
+			_, err = s.Get(ctx, name+"commit")
+			require.NoError(t, err)
+			_, err = s.Get(ctx, name+"rollback")
+			require.ErrorIs(t, err, durable.ErrNotFound)
+		})
+	}
+	require.NoError(t, s.Verify(ctx))
+}
+
 // SQLite returns BUSY to a writer that finds the lock taken. Here, each waits for its turn.
 func TestConcurrentWritersOfDBFailNever(t *testing.T) {
 	s := open(t, temp(t), nil)
