@@ -34,8 +34,8 @@ func (s *Store) reportStrays(ctx context.Context) {
 	}
 }
 
-// logStrays logs the first strays among rows: one of each kind that no Work handles, and of other kinds one of each
-// schedule.
+// logStrays logs the first strays among rows: one entry of each kind that no Work handles, and one entry per other
+// kind and unknown schedule.
 func (s *Store) logStrays(rows []backend.Row, now int64) {
 	slices.SortFunc(rows, func(a, b backend.Row) int { return a.Cursor().Compare(b.Cursor()) })
 	logged := make(map[string]bool) // kinds that no Work handles

@@ -12,13 +12,13 @@ import (
 //
 // Many goroutines may access a resource while a report reads the trail, and no access may wait. A trail
 // is therefore a list of immutable records with an atomic head. The memory is bounded: beyond a target,
-// a new record replaces the newest one, with a probability that grows with each record that is kept.
+// a new record replaces the newest record, with a probability that grows with each record that is kept.
 //
 //  1. A record is written before it is published, and immutable after.
 //  2. The list changes at its head only, by one compare-and-swap. A reader that
 //     loaded the head sees a consistent list with its counts.
-//  3. The newest record is never discarded. A new record may replace the previously
-//     newest one.
+//  3. The newest record is never discarded. A new record may replace the record
+//     before it.
 
 // trail is the list of the access records of one resource, newest first. The zero
 // value is empty.
@@ -35,7 +35,7 @@ type record struct {
 	stack     []uintptr // nil below LevelAdvanced
 }
 
-// add puts r in front. Past target records, r replaces the newest one with
+// add puts r in front. Past target records, r replaces the newest record with
 // probability 1 - 1/2^excess, as in Netty's record back-off.
 func (tr *trail) add(r *record, target int) {
 	for { // Ends: a failed swap means that another record was added.

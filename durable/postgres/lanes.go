@@ -352,7 +352,7 @@ func (l *lanes) close() {
 }
 
 // change runs statements in a transaction of their own that waits for locks. If removed is not nil, they append the
-// rows to it that they remove; without one, change returns ErrNotFound.
+// rows to it that they remove; change returns ErrNotFound if they remove no row.
 func (s *session) change(ctx context.Context, removed *[]int64, stmts ...stmt) error {
 	err := s.insist(ctx, func(ctx context.Context) error {
 		return s.inTx(ctx, s.settings(patientWait, false), func(t *txn) error {

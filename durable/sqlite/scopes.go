@@ -64,7 +64,7 @@ func (w *writer) Resume(ctx context.Context, scope backend.Scope) error {
 	})
 }
 
-// remove deletes the row of a scope in a table, and then what belongs to it, or returns ErrNotFound.
+// remove deletes the row of a scope from a table, and calls then to delete the rest. It returns ErrNotFound without such a row.
 func (w *writer) remove(ctx context.Context, scope backend.Scope, table string, then func(*txn) error) error {
 	var n int64
 	err := w.queue.do(ctx, 1, func(t *txn) (err error) {
