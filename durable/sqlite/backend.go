@@ -41,8 +41,9 @@ func newBackend(ctx context.Context, path string, o Options) (_ *sqliteBackend, 
 	}
 	b := assemble(&storeFiles{path: path, options: o})
 	if err := b.connect(ctx); err != nil {
+		err = explain(path, translate(ctx, err)) // before there are free descriptors again
 		b.disconnect()
-		return nil, explain(path, translate(ctx, err))
+		return nil, err
 	}
 	go b.write()
 	if o.SyncEvery > 0 {

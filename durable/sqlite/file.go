@@ -41,11 +41,22 @@ func resolve(path string) (string, error) {
 		return "", err
 	}
 	file, err := filepath.EvalSymlinks(path)
-	if !errors.Is(err, os.ErrNotExist) {
-		return file, err
+	if errors.Is(err, os.ErrNotExist) {
+		file, err = filepath.EvalSymlinks(filepath.Dir(path))
+		file = filepath.Join(file, filepath.Base(path))
 	}
-	directory, err := filepath.EvalSymlinks(filepath.Dir(path))
-	return filepath.Join(directory, filepath.Base(path)), err
+	return file, errors.Join(err, checkLength(file))
+}
+
+// checkLength rejects a path for which SQLite's driver or the file system has no room: SQLite appends up to 8 bytes for
+// the names of its other files.
+func checkLength(path string) error {
+	const most, mostName, more = 1024, 255, len("-journal")
+	if name := filepath.Base(path); len(path)+more > most || len(name)+more > mostName {
+		return fmt.Errorf("%w: path of %d bytes with a name of %d bytes (expected: up to %d with a name of up to %d)",
+			backend.ErrInvalid, len(path), len(name), most-more, mostName-more)
+	}
+	return nil
 }
 
 // checkLinks rejects a device and a pipe, and a file with several names. Each name would have its own
@@ -141,6 +152,14 @@ func explain(path string, err error) error {
 	if obstacle := forbidden(path); obstacle != nil {
 		return fmt.Errorf("%w (%w)", obstacle, err)
 	}
+	if errors.As(err, new(*fs.PathError)) {
+		return err // names its cause
+	}
+	d, obstacle := os.Open(filepath.Dir(path)) // which fails without a free descriptor. Closing the file itself may drop locks.
+	if obstacle != nil {
+		return fmt.Errorf("%w: %w", err, obstacle)
+	}
+	d.Close()
 	return err
 }
 

@@ -1,7 +1,9 @@
 package sqlite_test
 
 import (
+	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -42,4 +44,28 @@ func TestFileNameIsTakenLiterally(t *testing.T) {
 			require.FileExists(t, filepath.Join(dir, "copy of "+name))
 		})
 	}
+}
+
+// SQLite's driver panics at a longer path, and its log has no room beside a longer name.
+func TestTooLongPathIsRejected(t *testing.T) {
+	s, dir := open(t, temp(t), nil), t.TempDir()
+	deep := dir
+	for len(deep) < 1020 {
+		deep = filepath.Join(deep, strings.Repeat("d", 100))
+	}
+	require.NoError(t, os.MkdirAll(deep, 0o700))
+	for name, path := range map[string]string{"path": filepath.Join(deep, "timers.db"), "name": filepath.Join(dir, strings.Repeat("n", 248))} {
+		t.Run(name, func(t *testing.T) {
+			_, err := sqlite.Open(t.Context(), path, nil)
+			require.ErrorIs(t, err, durable.ErrInvalid)
+			require.ErrorContains(t, err, "(expected: up to 1016 with a name of up to 247)")
+			require.ErrorIs(t, s.Backup(t.Context(), path), durable.ErrInvalid)
+		})
+	}
+	longest := filepath.Join(dir, strings.Repeat("n", 247))
+	open(t, longest, nil)
+	require.ErrorContains(t, s.Backup(t.Context(), filepath.Join(dir, strings.Repeat("b", 247))), "name of 255 bytes") // with .partial
+	files, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Len(t, files, 4) // and a directory
 }

@@ -209,3 +209,22 @@ func TestClosedConnectionsOfDBAreReused(t *testing.T) {
 	}
 	require.Equal(t, first, number)
 }
+
+// Whichever file finds no descriptor: SQLite says "unable to open database file" only.
+func TestOpenNamesAMissingDescriptor(t *testing.T) {
+	var limit syscall.Rlimit
+	require.NoError(t, syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit))
+	for more := uint64(0); ; more++ {
+		path, low := temp(t), limit
+		low.Cur = uint64(descriptors(t, "")) + more
+		require.NoError(t, syscall.Setrlimit(syscall.RLIMIT_NOFILE, &low))
+		s, err := sqlite.Open(t.Context(), path, nil)
+		require.NoError(t, syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit))
+		if err == nil {
+			require.NoError(t, s.Close())
+			require.Greater(t, more, uint64(5)) // the loop met all files
+			return
+		}
+		require.ErrorContains(t, err, "too many open files", more)
+	}
+}

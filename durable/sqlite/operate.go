@@ -76,7 +76,9 @@ func (c *conn) copyTo(path string) error {
 		return err
 	}
 	partial := path + ".partial"
-	err = createLike(partial, source)
+	if err = checkLength(partial); err == nil {
+		err = createLike(partial, source)
+	}
 	if errors.Is(err, os.ErrExist) {
 		return fmt.Errorf("%w: %q exists; delete it unless another copy is being written", durable.ErrInvalid, partial)
 	}
