@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/hashedwheel/hwt/durable/backend"
@@ -11,18 +12,25 @@ import (
 // Apply implements backend.Backend.
 func (b *sqliteBackend) Apply(ctx context.Context, ops []backend.Op) ([]backend.Result, error) {
 	var results []backend.Result
-	return resultsOf(&results, b.do(ctx, len(ops), func(t *txn) (err error) {
+	rejected, err := b.doEach(ctx, len(ops), func(t *txn) (err error) {
 		results, err = t.applyAll(ops)
 		return err
-	}))
+	})
+	if err != nil {
+		return nil, err
+	}
+	for i, err := range rejected {
+		results[i] = backend.Result{Err: err}
+	}
+	return results, nil
 }
 
 func (t *txn) applyAll(ops []backend.Op) (results []backend.Result, err error) {
 	results = make([]backend.Result, len(ops))
-	for i := 0; i < len(ops) && err == nil; i++ {
+	return results, each(t, len(ops), func(i int) (err error) {
 		results[i], err = t.apply(&ops[i])
-	}
-	return results, err
+		return err
+	})
 }
 
 // apply performs an operation.
@@ -171,17 +179,23 @@ func deadLetter(c *conn, ref backend.Ref) (*backend.Dead, error) {
 }
 
 const (
-	intoEntries     = " INTO hwt_entries (" + stored + ") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)"
-	intoEntriesRare = " INTO hwt_entries (" + stored + rare + ") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
+	intoEntries     = "INSERT INTO hwt_entries (" + stored + ") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)"
+	intoEntriesRare = "INSERT INTO hwt_entries (" + stored + rare + ") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
+	sameSlot        = " ON CONFLICT (key, slot) DO "
 )
+
+// replaced ends an insertion that replaces the row in the slot.
+var replaced = sameSlot + "UPDATE SET (" + stored + rare + ") = (excluded." + strings.ReplaceAll(stored+rare, ", ", ", excluded.") + ")"
 
 // storing is a statement that stores a row, for rows without values in the columns rare, and for
 // the others.
 type storing struct{ plain, rare string }
 
+// The statements replace or leave the row in the same slot only. INSERT OR REPLACE would also delete rows that a unique index of
+// the user forbids beside the new one.
 var (
-	insertRow  = storing{"INSERT OR IGNORE" + intoEntries, "INSERT OR IGNORE" + intoEntriesRare}
-	replaceRow = storing{"INSERT OR REPLACE" + intoEntries, "INSERT OR REPLACE" + intoEntriesRare}
+	insertRow  = storing{intoEntries + sameSlot + "NOTHING", intoEntriesRare + sameSlot + "NOTHING"}
+	replaceRow = storing{intoEntries + replaced, intoEntriesRare + replaced}
 )
 
 // run stores a row, and returns the number of changed rows. large is the id of a large payload.
@@ -280,7 +294,7 @@ func (t *txn) bury(d *backend.Dead) error {
 	if err != nil {
 		return err
 	}
-	q := t.c.query(`INSERT OR REPLACE INTO hwt_dead (key, gen, due, sum, not_after, attempt, every, schedule,
+	q := t.c.query(`INSERT INTO hwt_dead (key, gen, due, sum, not_after, attempt, every, schedule,
 		origin, nonce, payload` + rare + `, detached, error, given_up) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`)
 	q.blob(d.Key).int(int64(d.Generation)).int(d.Due)
 	bindRare(bindRest(q, &d.Row, 0, large), &d.Row)

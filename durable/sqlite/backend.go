@@ -22,7 +22,8 @@ type sqliteBackend struct {
 	*readerPool
 	*database
 	*watchers
-	searches searches
+	searches   searches
+	rejections rejections
 }
 
 var _ backend.Backend = (*sqliteBackend)(nil)
@@ -59,6 +60,7 @@ func assemble(files *storeFiles) *sqliteBackend {
 	b.writer = &writer{queue: b.queue, files: files, announce: b.watchers.announce, stale: true, written: make(chan struct{})}
 	b.readerPool = &readerPool{queue: b.queue, files: files, locks: &b.writer.held, readers: make(chan *conn, readers)}
 	b.database = &database{queue: b.queue, files: files, writer: b.writer}
+	b.rejections.queue, b.rejections.announce = b.queue, b.watchers.announce
 	return b
 }
 

@@ -31,6 +31,14 @@
 // Backup, and Verify return an error while another library has the file open. Other processes
 // may use any library.
 //
+// # Triggers and constraints of yours
+//
+// A trigger, a constraint, or a unique index of yours on the store's tables may reject a row by an error. A call for the entry
+// then returns the error. If it rejects the claim of an entry, the entry stays pending. If it rejects the acknowledgement of a
+// firing, a retry, or a dead letter, the entry stays claimed. The worker tries again with each renewal of its lease, and a Work
+// that ends tries once more. If the last try fails, too, the entry fires again. Other entries do not wait. A trigger must not
+// skip a row in silence.
+//
 // # Durability
 //
 // By default each commit is synced, so an accepted entry survives a power loss. With
@@ -61,6 +69,7 @@ package sqlite
 //	watch.go      the workers of the store
 //	queue.go      its jobs, and the end of the store
 //	writer.go     the goroutine that writes
+//	rejected.go   changes that SQLite rejects
 //	reader.go     the connections that read
 //	sqlconn.go    connections of DB, which take turns with the writer
 //	db.go         the connections of DB

@@ -16,6 +16,9 @@ import (
 func (b *sqliteBackend) Heartbeat(ctx context.Context, worker int64, ttl time.Duration) (int64, error) {
 	b.held.use(ttl)
 	id := worker
+	if ttl <= 0 {
+		b.rejections.retry(ctx)
+	}
 	err := b.wait(ctx, &job{first: true, size: 1, done: make(chan struct{}), run: func(t *txn) error {
 		now := time.Now()
 		expires := int64(0) // a worker that leaves has stored all outcomes: its claims wait for nothing
@@ -42,6 +45,12 @@ func (b *sqliteBackend) Heartbeat(ctx context.Context, worker int64, ttl time.Du
 	}
 	if id == 0 {
 		return 0, backend.ErrLeaseLost
+	}
+	if ttl > 0 && b.rejections.some() && b.readerPool.begin() == nil {
+		go func() { // the worker waits for the answer
+			defer b.tasks.Done()
+			b.rejections.retry(b.life)
+		}()
 	}
 	return id, nil
 }
@@ -130,13 +139,14 @@ func (b *sqliteBackend) adopt(ctx context.Context, worker int64, kinds []string,
 		return nil, s.damaged, nil
 	}
 	var rows []backend.Row
-	if err := b.do(ctx, len(found)+1, func(t *txn) (err error) {
+	rejected, err := b.doEach(ctx, len(found)+1, func(t *txn) (err error) {
 		rows, err = t.adopt(worker, s.gone, found, all)
 		return err
-	}); err != nil {
+	})
+	if err != nil {
 		return nil, nil, err
 	}
-	return rows, s.damaged, nil
+	return rows, errors.Join(s.damaged, firstOf(rejected, func(i int) backend.Ref { return found[i].Ref() })), nil
 }
 
 // adopt adopts the found rows that are still held by workers without a lease. If these are all,
@@ -150,31 +160,27 @@ func (t *txn) adopt(worker int64, gone []int64, found []backend.Row, all bool) (
 		return nil, err
 	}
 	gone = slices.DeleteFunc(slices.Clone(gone), func(id int64) bool { return !slices.Contains(still, id) })
-	for _, r := range found {
+	err = each(t, len(found), func(i int) error {
+		r := &found[i]
 		if !slices.Contains(gone, r.Holder) {
-			continue
+			return nil
 		}
 		if t.s.pauses > 0 {
-			waits, err := isPaused(t.c, r.Ref())
-			if err != nil {
-				return nil, err
-			}
-			if waits { // since the search
+			if waits, err := isPaused(t.c, r.Ref()); waits || err != nil { // since the search
 				all = false
-				continue
+				return err
 			}
 		}
 		adopted := r.AdoptedBy(worker)
 		// A Set may have moved the row aside since.
 		changed, err := t.c.query("UPDATE hwt_entries SET holder = ?3, crashes = ?5, sum = " + marked + " WHERE key = ?1 AND slot IN (0, ?2) AND gen = ?2 AND holder = ?4").
 			blob(r.Key).int(int64(r.Generation)).int(worker).int(r.Holder).int(adopted.StoredCrashes()).exec()
-		if err != nil {
-			return nil, err
-		}
-		if changed > 0 { // it is neither done nor adopted by another worker
+		if changed > 0 && err == nil { // it is neither done nor adopted by another worker
 			rows = append(rows, adopted)
 		}
-	}
+		return err
+	})
+	all = all && len(t.rejected) == 0
 	for i := 0; all && i < len(gone) && err == nil; i++ {
 		_, err = t.c.query("DELETE FROM hwt_workers WHERE id = ?").int(gone[i]).exec()
 	}
@@ -230,14 +236,23 @@ func (c *conn) claimedBy(workers []int64, stopped []backend.Pause, kinds []strin
 // Claim implements backend.Backend.
 func (b *sqliteBackend) Claim(ctx context.Context, worker int64, claims []backend.Claim) ([]backend.Answer, error) {
 	var answers []backend.Answer
-	return resultsOf(&answers, b.do(ctx, len(claims), func(t *txn) error {
+	rejected, err := b.doEach(ctx, len(claims), func(t *txn) error {
 		answers = make([]backend.Answer, len(claims))
-		err := t.c.alive(worker)
-		for i := 0; i < len(claims) && err == nil; i++ {
-			answers[i], err = t.claim(worker, &claims[i])
+		if err := t.c.alive(worker); err != nil {
+			return err
 		}
-		return err
-	}))
+		return each(t, len(claims), func(i int) error {
+			answer, err := t.claim(worker, &claims[i])
+			if err == nil {
+				answers[i] = answer
+			}
+			return err
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	return answers, firstOf(rejected, func(i int) backend.Ref { return claims[i].Ref })
 }
 
 func (t *txn) claim(worker int64, claim *backend.Claim) (backend.Answer, error) {
@@ -297,22 +312,58 @@ func one(row *backend.Row) []backend.Row {
 
 // Finish implements backend.Backend.
 func (b *sqliteBackend) Finish(ctx context.Context, worker int64, outcomes []backend.Outcome) ([]bool, error) {
-	var applied []bool
-	return resultsOf(&applied, b.do(ctx, len(outcomes), func(t *txn) (err error) {
+	applied, rejected, err := b.rejections.finish(ctx, worker, outcomes)
+	if len(rejected) == 0 {
+		return applied, err
+	}
+	err = firstOf(rejected, func(i int) backend.Ref { return outcomes[i].Ref })
+	if !b.rejections.keep(worker, at(outcomes, rejected)) {
+		return applied, err
+	}
+	b.trouble.Note(b.options.Logger, "durable: SQLite rejects outcomes of entries, which stay claimed; retrying", err.Error(), err, "entries", len(rejected))
+	return applied, nil
+}
+
+// finish stores outcomes, and returns the errors of those that SQLite rejects, by their positions.
+func (r *rejections) finish(ctx context.Context, worker int64, outcomes []backend.Outcome) (applied []bool, rejected map[int]error, err error) {
+	rejected, err = r.queue.doEach(ctx, len(outcomes), func(t *txn) (err error) {
 		applied, err = t.finishAll(worker, outcomes)
 		return err
-	}))
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	return applied, rejected, nil
+}
+
+// retry tries the outcomes again.
+func (r *rejections) retry(ctx context.Context) {
+	for worker, outcomes := range r.take() {
+		_, rejected, err := r.finish(ctx, worker, outcomes)
+		if err == nil && len(rejected) < len(outcomes) {
+			r.announce(nil) // a retry may be due
+		}
+		if err == nil {
+			outcomes = at(outcomes, rejected)
+		}
+		r.keep(worker, outcomes) // if there is no room, the entries fire again after the lease
+	}
 }
 
 func (t *txn) finishAll(worker int64, outcomes []backend.Outcome) (applied []bool, err error) {
 	applied = make([]bool, len(outcomes))
-	for i := 0; i < len(outcomes) && err == nil; i++ {
-		applied[i], err = t.finish(worker, &outcomes[i])
-	}
+	err = each(t, len(outcomes), func(i int) error {
+		ok, err := t.finish(worker, &outcomes[i])
+		applied[i] = ok && err == nil
+		return err
+	})
 	for i := 0; i < len(outcomes) && err == nil; i++ {
 		if o := &outcomes[i]; o.Last != "" && (applied[i] || o.InTx) { // see Notes
 			_, err = t.c.query("UPDATE hwt_entries SET last = ? WHERE key = ? AND slot = 0 AND holder = 0 AND every = ?").
 				blob(o.Last).blob(o.Key).blob(o.Every).exec()
+			if t.rejected != nil && concernsRow(err) && !t.c.GetAutocommit() {
+				err = nil // the outcome counts without it
+			}
 		}
 	}
 	return applied, err

@@ -68,6 +68,8 @@ type txn struct {
 	c    *conn
 	s    state  // written back before COMMIT
 	room *int64 // bytes that further entries may take, or nil before the first one
+
+	rejected map[int]error // changes that SQLite rejects, if the transaction sets them apart; see each
 }
 
 // write is the writer goroutine.

@@ -1,0 +1,243 @@
+package sqlite_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hashedwheel/hwt/durable"
+	"github.com/hashedwheel/hwt/durable/backend"
+	"github.com/hashedwheel/hwt/durable/sqlite"
+)
+
+// rejections are bodies of triggers that reject a row.
+var rejections = map[string]string{
+	"abort":    "SELECT RAISE(ABORT, 'no')",
+	"fail":     "SELECT RAISE(FAIL, 'no')",
+	"rollback": "SELECT RAISE(ROLLBACK, 'no')",
+	"function": "SELECT abs(-9223372036854775808)", // fails with SQLITE_ERROR
+}
+
+// reject creates a trigger that rejects changes of the key bad. The returned function drops it.
+func reject(t *testing.T, s *sqlite.Store, event, row, body string) (accept func()) {
+	t.Helper()
+	_, err := s.DB().ExecContext(t.Context(), fmt.Sprintf("CREATE TRIGGER reject %s ON hwt_entries WHEN %s.key = CAST('bad' AS BLOB) BEGIN %s; END", event, row, body))
+	require.NoError(t, err)
+	return func() {
+		_, err := s.DB().ExecContext(t.Context(), "DROP TRIGGER reject")
+		require.NoError(t, err)
+	}
+}
+
+// keysOf collects the keys of firings.
+type keysOf struct {
+	mu   sync.Mutex
+	keys []string // Guarded by mu.
+}
+
+func (k *keysOf) note(_ context.Context, f durable.Firing) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.keys = append(k.keys, f.Key)
+	return nil
+}
+
+func (k *keysOf) sorted() []string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return slices.Sorted(slices.Values(k.keys))
+}
+
+// work runs a Work until the returned function is called, or the test ends.
+func (k *keysOf) work(t *testing.T, s *sqlite.Store) (end func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- s.Work(ctx, k.note, nil) }()
+	end = sync.OnceFunc(func() {
+		cancel()
+		assert.NoError(t, <-done)
+	})
+	t.Cleanup(end)
+	return end
+}
+
+func sizes(t *testing.T, s *sqlite.Store) (pending, claimed int64) {
+	t.Helper()
+	st, err := s.Stats(t.Context())
+	require.NoError(t, err)
+	return st.Pending, st.Claimed
+}
+
+// The outcome of bad is stored once the file accepts it, without another firing.
+func TestRejectedOutcomeLeavesTheOthers(t *testing.T) {
+	for name, body := range rejections {
+		t.Run(name, func(t *testing.T) {
+			s := open(t, temp(t), nil)
+			accept := reject(t, s, "BEFORE DELETE", "old", body)
+			var k keysOf
+			end := k.work(t, s)
+			for _, key := range []string{"a", "bad", "c"} {
+				_, err := s.Set(t.Context(), entryDue(key, 0))
+				require.NoError(t, err)
+			}
+			onlyBad := func() bool {
+				pending, claimed := sizes(t, s)
+				return pending == 0 && claimed == 1 && len(k.sorted()) == 3
+			}
+			require.Eventually(t, onlyBad, time.Minute, 10*time.Millisecond)
+			_, err := s.Set(t.Context(), entryDue("d", 0)) // later ones neither
+			require.NoError(t, err)
+			require.Eventually(t, func() bool { return len(k.sorted()) == 4 }, time.Minute, 10*time.Millisecond)
+			st, err := s.Stats(t.Context())
+			require.NoError(t, err)
+			require.Contains(t, st.LastError, `key "bad"`)
+			accept()
+			require.Eventually(t, func() bool {
+				_, claimed := sizes(t, s)
+				return claimed == 0
+			}, time.Minute, 10*time.Millisecond)
+			end()
+			require.Equal(t, []string{"a", "bad", "c", "d"}, k.sorted())
+			require.NoError(t, s.Verify(t.Context()))
+		})
+	}
+}
+
+// Work tries a rejected outcome once more when it ends.
+func TestRejectedOutcomeIsTriedOnceMoreAtTheEnd(t *testing.T) {
+	s := open(t, temp(t), &sqlite.Options{Options: durable.Options{Lease: time.Minute}}) // renewed after 15 s
+	accept := reject(t, s, "BEFORE DELETE", "old", rejections["abort"])
+	var k keysOf
+	end := k.work(t, s)
+	_, err := s.Set(t.Context(), entryDue("bad", 0))
+	require.NoError(t, err)
+	require.Eventually(t, func() bool {
+		st, err := s.Stats(t.Context())
+		return err == nil && st.Errors > 0
+	}, time.Minute, 10*time.Millisecond)
+	accept()
+	end()
+	_, claimed := sizes(t, s)
+	require.Zero(t, claimed)
+	require.Equal(t, []string{"bad"}, k.sorted())
+}
+
+func TestRejectedClaimLeavesTheOthers(t *testing.T) {
+	for name, body := range rejections {
+		t.Run(name, func(t *testing.T) {
+			s := open(t, temp(t), nil)
+			accept := reject(t, s, "BEFORE UPDATE", "old", body)
+			for _, key := range []string{"a", "bad", "c"} {
+				_, err := s.Set(t.Context(), entryDue(key, 0))
+				require.NoError(t, err)
+			}
+			var k keysOf
+			k.work(t, s)
+			require.Eventually(t, func() bool { return len(k.sorted()) == 2 }, time.Minute, 10*time.Millisecond)
+			require.Equal(t, []string{"a", "c"}, k.sorted())
+			accept()
+			require.Eventually(t, func() bool { return len(k.sorted()) == 3 }, time.Minute, 10*time.Millisecond)
+		})
+	}
+}
+
+func TestRejectedAdoptionLeavesTheOthers(t *testing.T) {
+	for name, body := range rejections {
+		t.Run(name, func(t *testing.T) {
+			ctx := t.Context()
+			s := open(t, temp(t), nil)
+			b := s.Backend()
+			gone, err := b.Heartbeat(ctx, 0, time.Minute)
+			require.NoError(t, err)
+			var claims []backend.Claim
+			for _, key := range []string{"a", "bad", "c"} {
+				e, err := s.Set(ctx, entryDue(key, 0))
+				require.NoError(t, err)
+				claims = append(claims, backend.Claim{Ref: backend.Ref{Key: key, Generation: e.Generation}})
+			}
+			_, err = b.Claim(ctx, gone, claims)
+			require.NoError(t, err)
+			_, err = b.Heartbeat(ctx, gone, 0)
+			require.NoError(t, err)
+			worker, err := b.Heartbeat(ctx, 0, time.Minute)
+			require.NoError(t, err)
+			accept := reject(t, s, "BEFORE UPDATE", "old", body)
+			rows, err := b.Adopt(ctx, worker, nil, 10)
+			require.ErrorContains(t, err, `key "bad"`)
+			require.Len(t, rows, 2)
+			accept()
+			rows, err = b.Adopt(ctx, worker, nil, 10)
+			require.NoError(t, err)
+			require.Len(t, rows, 1)
+			require.NoError(t, s.Verify(ctx))
+		})
+	}
+}
+
+func TestRejectedEntryLeavesTheOthersOfItsBatch(t *testing.T) {
+	for name, body := range rejections {
+		t.Run(name, func(t *testing.T) {
+			s := open(t, temp(t), nil)
+			reject(t, s, "BEFORE INSERT", "new", body)
+			n, err := s.SetMany(t.Context(), slices.Values([]durable.Entry{entryDue("a", 0), entryDue("bad", 0), entryDue("c", 0)}))
+			require.ErrorContains(t, err, `SetMany "bad"`)
+			require.Equal(t, 2, n)
+			pending, _ := sizes(t, s)
+			require.EqualValues(t, 2, pending)
+			require.NoError(t, s.Verify(t.Context()))
+		})
+	}
+}
+
+// Outcomes beyond the memory for rejected ones stay with the worker.
+func TestRejectedOutcomesAreBounded(t *testing.T) {
+	ctx := t.Context()
+	s := open(t, temp(t), nil)
+	b := s.Backend()
+	worker, err := b.Heartbeat(ctx, 0, time.Minute)
+	require.NoError(t, err)
+	var claims []backend.Claim
+	var outcomes []backend.Outcome
+	for i := range 1001 {
+		e, err := s.Set(ctx, entryDue(fmt.Sprint("k", i), 0))
+		require.NoError(t, err)
+		ref := backend.Ref{Key: e.Key, Generation: e.Generation}
+		claims, outcomes = append(claims, backend.Claim{Ref: ref}), append(outcomes, backend.Outcome{Ref: ref})
+	}
+	_, err = b.Claim(ctx, worker, claims)
+	require.NoError(t, err)
+	_, err = s.DB().ExecContext(ctx, "CREATE TRIGGER reject BEFORE DELETE ON hwt_entries BEGIN SELECT RAISE(ABORT, 'no'); END")
+	require.NoError(t, err)
+	_, err = b.Finish(ctx, worker, outcomes)
+	require.ErrorContains(t, err, `key "k0"`)
+	_, err = b.Finish(ctx, worker, outcomes[:1000])
+	require.NoError(t, err)
+	_, err = b.Finish(ctx, worker, outcomes[1000:])
+	require.ErrorContains(t, err, `key "k1000"`)
+}
+
+// A unique index of the user rejects the second entry. INSERT OR REPLACE would delete the first one.
+func TestUniqueIndexOfTheUserLosesNoEntry(t *testing.T) {
+	s, ctx := open(t, temp(t), nil), t.Context()
+	_, err := s.DB().ExecContext(ctx, "CREATE UNIQUE INDEX one ON hwt_entries (payload)")
+	require.NoError(t, err)
+	put := func(key, payload string) error {
+		e := entryDue(key, time.Hour)
+		e.Payload = []byte(payload)
+		_, err := s.Set(ctx, e)
+		return err
+	}
+	require.NoError(t, put("a", "1"))
+	require.NoError(t, put("b", "2"))
+	require.ErrorContains(t, put("c", "1"), "UNIQUE constraint failed")
+	require.ErrorContains(t, put("b", "1"), "UNIQUE constraint failed")
+	require.NoError(t, put("b", "3"))
+	require.Len(t, entries(t, s), 2)
+	require.NoError(t, s.Verify(ctx))
+}
