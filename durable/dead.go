@@ -82,11 +82,11 @@ func (l *Letters) check() error {
 	return nil
 }
 
-// selects reports whether d meets the conditions. end is the beginning of the call: a letter that is
-// given up later is left out, or a handler that always fails would keep the call from ending.
-func (l *Letters) selects(d *backend.Dead, end time.Time) bool {
+// selects reports whether d meets the conditions. A letter that was given up from the beginning of the call until now is left
+// out, or a handler that always fails would keep the call from ending. A letter of a later time is from before the clock was set back.
+func (l *Letters) selects(d *backend.Dead, begun, now time.Time) bool {
 	at := time.Unix(0, d.GivenUp)
-	return !at.After(end) && (l.Before.IsZero() || at.Before(l.Before)) && strings.Contains(d.Error, l.Error) &&
+	return (!at.After(begun) || at.After(now.Add(time.Minute))) && (l.Before.IsZero() || at.Before(l.Before)) && strings.Contains(d.Error, l.Error) &&
 		(l.Reason == 0 || l.Reason == reasonOf(d.Error)) && backend.Scope{Prefix: l.Prefix, Group: l.Group}.Has(&d.Row)
 }
 
@@ -129,14 +129,16 @@ func (s *Store) letters(ctx context.Context, name string, l Letters, op func(*ba
 	if err = l.check(); err == nil {
 		begun, err = s.backend.Now(ctx)
 	}
+	read := time.Now()
 	if err != nil {
 		return 0, fmt.Errorf("durable: %s: %w", name, err)
 	}
 	var stays error // the reason for the first one
 	for page, unreadErr := range backend.DeadPages(ctx, s.backend, l.Prefix) {
 		var ops []backend.Op
+		now := begun.Add(time.Since(read))
 		for i := range page {
-			if l.selects(&page[i], begun) {
+			if l.selects(&page[i], begun, now) {
 				ops = append(ops, op(&page[i]))
 			}
 		}

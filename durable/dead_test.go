@@ -73,6 +73,17 @@ func TestLettersSelectByEachCondition(t *testing.T) {
 	}
 }
 
+// Their time was read from a clock that was ahead.
+func TestLettersOfALaterTimeAreSelected(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		f.bury("no", "a")
+		f.b.shift(-time.Hour)
+		n, err := f.DiscardMany(f.t.Context(), durable.Letters{All: true})
+		require.NoError(t, err)
+		require.Equal(t, 1, n)
+	})
+}
+
 func TestLettersSelectByEachReason(t *testing.T) {
 	for reason, key := range map[durable.Reason]string{durable.Failed: "failed", durable.Expired: "expired", durable.Crashed: "crashed"} {
 		t.Run(reason.String(), func(t *testing.T) {
