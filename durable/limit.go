@@ -116,6 +116,9 @@ func (s *Store) RemoveLimit(ctx context.Context, scope Scope) error {
 	if err == nil {
 		err = s.backend.RemoveLimit(ctx, stored)
 	}
+	if errors.Is(err, ErrNotFound) {
+		err = noneOf("limit")
+	}
 	return wrapScope("RemoveLimit", scope, err)
 }
 

@@ -141,7 +141,9 @@ func TestLimitHoldsWhenItReturns(t *testing.T) {
 		uses[0].Held = 3
 		assert.Equal(t, durable.LimitUse{Scope: scope, Limit: durable.Limit{Running: 3}, Held: 3, Wants: 128}, uses[0])
 		require.NoError(t, f.RemoveLimit(f.t.Context(), scope))
-		require.ErrorIs(t, f.RemoveLimit(f.t.Context(), scope), durable.ErrNotFound)
+		err = f.RemoveLimit(f.t.Context(), scope)
+		require.ErrorIs(t, err, durable.ErrNotFound)
+		require.ErrorContains(t, err, "no limit of exactly this scope found")
 		time.Sleep(3 * time.Second)
 		assert.Equal(t, 128, g.mostOf("mail"))
 	})

@@ -145,6 +145,11 @@ func (o *WorkOptions) complete() (WorkOptions, error) {
 	c.BaseBackoff = cmp.Or(c.BaseBackoff, time.Second)
 	c.MaxBackoff = cmp.Or(c.MaxBackoff, max(10*time.Minute, c.BaseBackoff))
 	c.DrainTimeout = cmp.Or(c.DrainTimeout, 8*time.Second)
+	for name, schedule := range c.Schedules {
+		if schedule == nil {
+			return c, refuse("WorkOptions.Schedules", fmt.Sprintf("%.64q: nil", name), "a schedule")
+		}
+	}
 	switch {
 	case c.Concurrency < 1 || c.Concurrency > 100_000:
 		return c, refuse("WorkOptions.Concurrency", c.Concurrency, "0 for the default, or 1 to 100000")

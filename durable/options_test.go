@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hashedwheel/hwt/clock"
 	"github.com/hashedwheel/hwt/durable"
 	"github.com/hashedwheel/hwt/durable/internal/memdb"
 )
@@ -50,6 +51,15 @@ func TestOptionsHaveRanges(t *testing.T) {
 			require.ErrorContains(t, err, c.says)
 		})
 	}
+}
+
+func TestNilScheduleIsInvalid(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		err := f.Work(f.t.Context(), func(context.Context, durable.Firing) error { return nil },
+			&durable.WorkOptions{Schedules: map[string]clock.Schedule{"sun": nil}})
+		require.ErrorIs(t, err, durable.ErrInvalid)
+		require.ErrorContains(t, err, `WorkOptions.Schedules: "sun": nil (expected: a schedule)`)
+	})
 }
 
 func TestWorkOptionsHaveRanges(t *testing.T) {

@@ -2,6 +2,7 @@ package durable
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -48,6 +49,9 @@ func (s *Store) Resume(ctx context.Context, scope Scope) error {
 	stored, err := scope.stored()
 	if err == nil {
 		err = s.backend.Resume(ctx, stored)
+	}
+	if errors.Is(err, ErrNotFound) {
+		err = noneOf("pause")
 	}
 	return wrapScope("Resume", scope, err)
 }

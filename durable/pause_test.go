@@ -42,7 +42,9 @@ func TestPausedEntriesFireAfterTheResume(t *testing.T) {
 				assert.Equal(t, durable.Pause{Scope: scope, Reason: "outage", By: "me", Since: f.start.UTC()}, pauses[0])
 
 				require.NoError(t, f.Resume(ctx, scope))
-				require.ErrorIs(t, f.Resume(ctx, scope), durable.ErrNotFound)
+				err = f.Resume(ctx, scope)
+				require.ErrorIs(t, err, durable.ErrNotFound)
+				require.ErrorContains(t, err, "no pause of exactly this scope found")
 				time.Sleep(time.Second)
 				synctest.Wait()
 				assert.Len(t, f.times(), 1)

@@ -213,6 +213,7 @@ func TestEntryInTwoPausesWaitsForBoth(t *testing.T) {
 func TestOutcomesAndReasonsHaveNames(t *testing.T) {
 	for want, value := range map[string]fmt.Stringer{
 		"succeeded": durable.Succeeded, "retried": durable.Retried, "gave up": durable.GaveUp,
+		"Outcome(7)": durable.Outcome(7), "Outcome(-1)": durable.Outcome(-1), "Reason(9)": durable.Reason(9),
 		"none": durable.Reason(0), "failed": durable.Failed, "expired": durable.Expired, "crashed": durable.Crashed,
 	} {
 		t.Run(want, func(t *testing.T) { assert.Equal(t, want, value.String()) })

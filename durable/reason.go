@@ -1,6 +1,7 @@
 package durable
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 )
@@ -17,7 +18,7 @@ const (
 var reasons = map[Reason]string{0: "none", Failed: "failed", Expired: "expired", Crashed: "crashed"}
 
 // String returns "none", "failed", "expired", or "crashed".
-func (r Reason) String() string { return reasons[r] }
+func (r Reason) String() string { return cmp.Or(reasons[r], fmt.Sprintf("Reason(%d)", int(r))) }
 
 // errTooLate is the error of a dead letter with the Reason Expired.
 var errTooLate = fmt.Errorf("durable: the entry could not fire by its NotAfter")

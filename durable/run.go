@@ -1,6 +1,7 @@
 package durable
 
 import (
+	"cmp"
 	"fmt"
 	"hash/crc32"
 	"strings"
@@ -52,8 +53,10 @@ const (
 	GaveUp                   // the entry is a dead letter; see Reason for the cause
 )
 
+var outcomeNames = map[Outcome]string{Succeeded: "succeeded", Retried: "retried", GaveUp: "gave up"}
+
 // String returns "succeeded", "retried", or "gave up".
-func (o Outcome) String() string { return [...]string{"succeeded", "retried", "gave up"}[o] }
+func (o Outcome) String() string { return cmp.Or(outcomeNames[o], fmt.Sprintf("Outcome(%d)", int(o))) }
 
 // outcomes are the outcomes by the fate of the row.
 var outcomes = map[backend.Fate]Outcome{backend.Done: Succeeded, backend.Retry: Retried, backend.Bury: GaveUp}

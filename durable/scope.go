@@ -53,6 +53,15 @@ func (s Scope) String() string {
 	return "no entries"
 }
 
+// noneOf is ErrNotFound for what a scope may have.
+type noneOf string
+
+// Error says what the scope has not.
+func (n noneOf) Error() string { return "no " + string(n) + " of exactly this scope found" }
+
+// Is makes the error ErrNotFound.
+func (n noneOf) Is(target error) bool { return target == ErrNotFound }
+
 // wrapScope adds an operation and its scope to an error. It returns nil for nil.
 func wrapScope(operation string, s Scope, err error) error {
 	if err == nil {
