@@ -112,7 +112,7 @@ func described(err error) error {
 	case "XX001", "XX002":
 		return fmt.Errorf("%w: %w", backend.ErrDamaged, err)
 	case "42P05", "26000": // a prepared statement of another client exists, or of this one does not
-		return fmt.Errorf("%w; a proxy in transaction mode needs default_query_exec_mode=exec in the URL", err)
+		return fmt.Errorf("%w; a proxy in transaction mode, or a hook that runs DISCARD ALL, needs default_query_exec_mode=exec in the URL", err)
 	}
 	return err
 }
@@ -129,9 +129,9 @@ func waited(err error) bool {
 
 // concernsRow reports whether err, of a statement on many rows, may be due to one of them: a
 // constraint, a trigger, a value, an index entry that is too large (54000), or an unreadable
-// block (58030). Errors of access, of the definition of the tables, and of resources such as disk
+// block (58030). Errors of prepared statements, of access, of the definition of the tables, and of resources such as disk
 // space concern all rows.
 func concernsRow(err error) bool {
 	code := sqlState(err)
-	return code != "" && !slices.Contains([]string{"28", "3D", "3F", "42", "53"}, code[:2])
+	return code != "" && !slices.Contains([]string{"26", "28", "3D", "3F", "42", "53"}, code[:2])
 }

@@ -17,23 +17,24 @@ import (
 // conflict over a row makes a batch pass over it.
 func TestCodeDecidesAboutTheNextTry(t *testing.T) {
 	for code, c := range map[string]struct{ passes, row, waited bool }{
-		"08006": {true, true, false},  // connection failure
-		"57P01": {true, true, false},  // admin shutdown
-		"57P03": {true, true, false},  // cannot connect now
-		"25006": {true, true, false},  // read-only transaction
-		"25P03": {true, true, false},  // idle in a transaction
-		"53300": {true, false, false}, // too many connections
-		"40001": {true, true, true},   // serialization failure
-		"40P01": {true, true, true},   // deadlock
-		"55P03": {true, true, true},   // lock not available
-		"57014": {true, true, true},   // cancelled
-		"25P04": {true, true, true},   // transaction timeout
-		"23505": {false, true, false}, // unique violation
-		"22021": {false, true, false}, // character not in repertoire
-		"54000": {false, true, false}, // program limit exceeded
-		"58030": {false, true, false}, // IO error
-		"P0001": {false, true, false}, // raised by a trigger
-		"XX001": {false, true, false}, // data corrupted
+		"08006": {true, true, false},   // connection failure
+		"57P01": {true, true, false},   // admin shutdown
+		"57P03": {true, true, false},   // cannot connect now
+		"25006": {true, true, false},   // read-only transaction
+		"25P03": {true, true, false},   // idle in a transaction
+		"53300": {true, false, false},  // too many connections
+		"40001": {true, true, true},    // serialization failure
+		"40P01": {true, true, true},    // deadlock
+		"55P03": {true, true, true},    // lock not available
+		"57014": {true, true, true},    // cancelled
+		"25P04": {true, true, true},    // transaction timeout
+		"23505": {false, true, false},  // unique violation
+		"22021": {false, true, false},  // character not in repertoire
+		"54000": {false, true, false},  // program limit exceeded
+		"58030": {false, true, false},  // IO error
+		"P0001": {false, true, false},  // raised by a trigger
+		"XX001": {false, true, false},  // data corrupted
+		"26000": {false, false, false}, // no such prepared statement
 		"28P01": {false, false, false},
 		"3D000": {false, false, false}, // no such database
 		"3F000": {false, false, false}, // no such schema

@@ -82,6 +82,15 @@ func TestOpenRejectsTablesOfLaterVersion(t *testing.T) {
 	require.ErrorContains(t, err, "tables of version 9 need version 8 of this package or later (this is 3)")
 }
 
+func TestOpenNamesATableOfAnotherProgram(t *testing.T) {
+	pool, schema := newPool(t, ""), fresh(t, "otherprogram")
+	_, err := pool.Exec(t.Context(), "CREATE SCHEMA "+schema+"; CREATE TABLE "+schema+".meta (a int)")
+	require.NoError(t, err)
+	_, err = postgres.NewBackend(t.Context(), pool, &postgres.Options{Schema: schema})
+	require.ErrorIs(t, err, durable.ErrInvalid)
+	require.ErrorContains(t, err, "the table meta of the schema is of another program")
+}
+
 func TestOpenCreatesTablesOnce(t *testing.T) {
 	pool := newPool(t, "")
 	_, err := postgres.NewBackend(t.Context(), pool, &postgres.Options{Schema: fresh(t, "once"), MustExist: true})

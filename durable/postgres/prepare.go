@@ -127,6 +127,8 @@ func (p preparer) version(ctx context.Context, tx pgx.Tx) (version int, err erro
 	switch {
 	case sqlState(err) == "42501":
 		return 0, fmt.Errorf("the role lacks USAGE on the schema, or SELECT on its table meta: %w", err)
+	case sqlState(err) == "42703":
+		return 0, fmt.Errorf("%w: the table meta of the schema is of another program: %w", backend.ErrInvalid, err)
 	case errors.Is(err, pgx.ErrNoRows):
 		return 0, fmt.Errorf("%w: the table meta is empty", backend.ErrDamaged)
 	case err == nil && reader > schemaVersion:
