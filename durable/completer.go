@@ -3,6 +3,7 @@ package durable
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -55,7 +56,9 @@ func (c *completer) finishTx(ctx context.Context, tx backend.Tx, h *flight) erro
 	}
 	applied, err := tx.Finish(ctx, h.row.Holder, []backend.Outcome{{Ref: h.row.Ref(), Fate: backend.Done}})
 	if err == nil && !applied[0] {
-		err = ErrLeaseLost
+		if err = ErrLeaseLost; h.inTx.Load() {
+			err = fmt.Errorf("%w, or an earlier call of Done counts", err)
+		}
 	}
 	if err == nil {
 		h.inTx.Store(true)

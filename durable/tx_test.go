@@ -125,3 +125,23 @@ func TestDoneRejectsOtherFirings(t *testing.T) {
 		}
 	})
 }
+
+// The wrapper of a handler may have called Done before the handler does.
+func TestSecondDoneOfAFiringSaysSo(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		end := f.work(func(ctx context.Context, each durable.Firing) error {
+			db, err := f.b.Begin(ctx)
+			assert.NoError(t, err)
+			tx := durable.NewTx(f.Store, db)
+			assert.NoError(t, tx.Done(ctx, each))
+			err = tx.Done(ctx, each)
+			assert.ErrorIs(t, err, durable.ErrLeaseLost)
+			assert.ErrorContains(t, err, "or an earlier call of Done counts")
+			return db.Commit()
+		}, nil)
+		f.setIn("k", 0)
+		time.Sleep(time.Second)
+		end()
+		require.EqualValues(t, 1, f.stats().Succeeded)
+	})
+}
