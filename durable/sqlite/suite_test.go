@@ -11,7 +11,9 @@ import (
 	"github.com/hashedwheel/hwt/durable/backend/backendtest"
 )
 
+// The suite runs all statements.
 func TestBackend(t *testing.T) {
+	all := make(texts)
 	backendtest.Run(t, func(t testing.TB) backend.Backend {
 		o, err := (*Options)(nil).complete()
 		require.NoError(t, err)
@@ -20,11 +22,14 @@ func TestBackend(t *testing.T) {
 		t.Cleanup(func() {
 			if b.failure() == nil {
 				require.NoError(t, b.apart(context.Background(), (*conn).verify))
+				all.note(t, b)
 				require.NoError(t, b.Close())
 			}
 		})
 		return damager{b}
 	})
+	t.Run("NoStatementReadsAllRows", all.requirePlans)
+	t.Run("AllStatementsAreRun", all.requireAll)
 }
 
 type damager struct{ *sqliteBackend }
