@@ -52,9 +52,9 @@ func testModel(t *testing.T, b backend.Backend) {
 	m.compare()
 }
 
-// due returns a due time with many collisions.
+// due returns a due time with many collisions, an hour ahead or more: Lease may claim overdue rows.
 func (m *model) due() int64 {
-	return time.Now().Add(time.Hour).Truncate(time.Hour).UnixNano() + m.rng.Int64N(8)
+	return time.Now().Add(2*time.Hour).Truncate(time.Hour).UnixNano() + m.rng.Int64N(8)
 }
 
 func (m *model) key() string { return fmt.Sprintf("k%d", m.rng.IntN(6)) }
