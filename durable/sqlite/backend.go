@@ -80,7 +80,7 @@ func (b *sqliteBackend) connect(ctx context.Context) (err error) {
 		return err
 	}
 	defer b.writer.SetInterrupt(b.writer.SetInterrupt(ctx))
-	if err := checkOwnLog(b.writer.conn, b.path); err != nil {
+	if err := b.leaveForeignLog(ctx, b.writer.conn); err != nil {
 		return err
 	}
 	if b.options.MustExist {

@@ -3,9 +3,11 @@ package sqlite_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -112,7 +114,7 @@ func TestRestoreRejectsLeftLog(t *testing.T) {
 }
 
 // An operator moves a backup over the file of a service that was killed. Its log would destroy the backup.
-func TestLogOfAReplacedFileIsRejected(t *testing.T) {
+func TestLogOfAReplacedFileIsSetAside(t *testing.T) {
 	original, path := temp(t), temp(t)
 	s := open(t, original, nil)
 	for i := range 200 {
@@ -127,27 +129,34 @@ func TestLogOfAReplacedFileIsRejected(t *testing.T) {
 	require.NoError(t, os.WriteFile(path+"-wal", log, 0o600))
 	before, err := os.ReadFile(path)
 	require.NoError(t, err)
-	for name, use := range map[string]func() error{
-		"Open": func() error { _, err := sqlite.Open(t.Context(), path, nil); return err },
-		"MustExist": func() error {
-			_, err := sqlite.Open(t.Context(), path, &sqlite.Options{MustExist: true})
-			return err
-		},
-		"Restore": func() error { return sqlite.Restore(t.Context(), path, temp(t)) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			err := use()
-			require.ErrorIs(t, err, durable.ErrInvalid)
-			require.ErrorContains(t, err, path+"-wal\" is the log of another file")
-			for suffix, want := range map[string][]byte{"": before, "-wal": log} {
-				after, err := os.ReadFile(path + suffix)
-				require.NoError(t, err)
-				require.True(t, bytes.Equal(want, after), suffix)
+
+	err = sqlite.Restore(t.Context(), path, temp(t))
+	require.ErrorIs(t, err, durable.ErrInvalid)
+	require.ErrorContains(t, err, path+"-wal\" is the log of another file")
+	for suffix, want := range map[string][]byte{"": before, "-wal": log} {
+		after, err := os.ReadFile(path + suffix)
+		require.NoError(t, err)
+		require.True(t, bytes.Equal(want, after), suffix)
+	}
+
+	var group sync.WaitGroup
+	for i := range 4 { // the first sets the log aside, and no other takes the new log for it
+		group.Go(func() {
+			restored, err := sqlite.Open(t.Context(), path, &sqlite.Options{MustExist: true})
+			if assert.NoError(t, err) {
+				_, err = restored.Set(t.Context(), durable.Entry{Key: fmt.Sprint("new", i), Due: time.Now().Add(time.Hour)})
+				assert.NoError(t, errors.Join(err, restored.Close()))
 			}
 		})
 	}
-	require.NoError(t, os.Remove(path+"-wal"))
+	group.Wait()
 	restored := open(t, path, nil)
 	require.NoError(t, restored.Verify(t.Context()))
-	require.EqualValues(t, 200, pending(t, restored))
+	require.EqualValues(t, 204, pending(t, restored))
+	aside, err := filepath.Glob(path + "-wal.*")
+	require.NoError(t, err)
+	require.Len(t, aside, 1)
+	kept, err := os.ReadFile(aside[0])
+	require.NoError(t, err)
+	require.True(t, bytes.Equal(log, kept))
 }

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -76,22 +77,67 @@ func checkLinks(path string) error {
 	return nil
 }
 
-// checkOwnLog rejects a log beside a file that is not in WAL mode, before the connection reads the file: SQLite would
-// apply the log. It is the log of another file. A copy by Backup, which is not in WAL mode yet, was moved over that file.
-func checkOwnLog(c *conn, path string) error {
+// hasForeignLog reports whether the file of c has a log and is not in WAL mode: a copy by Backup was moved over the file
+// of the log. It must be called before the connection reads the file, since SQLite then applies the log. A file gets
+// into WAL mode before it gets a log.
+func hasForeignLog(c *conn, path string) (bool, vfs.File, error) {
 	log, err := os.Stat(path + "-wal")
 	if err != nil || log.Size() == 0 {
-		return nil
+		return false, nil, nil
 	}
-	file, err := c.FileControl("main", sqlite3.FCNTL_FILE_POINTER)
-	if main, ok := file.(vfs.File); ok && err == nil {
-		var mode [1]byte
-		if _, err := main.ReadAt(mode[:], 18); err == nil && mode[0] == 1 {
-			return fmt.Errorf("%w: %q is the log of another file, which %q has replaced: it may have the last commits of that file; move it away",
-				backend.ErrInvalid, path+"-wal", path)
-		}
+	control, err := c.FileControl("main", sqlite3.FCNTL_FILE_POINTER)
+	file, ok := control.(vfs.File)
+	if !ok || err != nil {
+		return false, nil, err
+	}
+	var mode [1]byte
+	_, err = file.ReadAt(mode[:], 18)
+	return err == nil && mode[0] == 1, file, nil
+}
+
+// checkOwnLog rejects the log of another file.
+func checkOwnLog(c *conn, path string) error {
+	foreign, _, err := hasForeignLog(c, path)
+	if foreign {
+		return fmt.Errorf("%w: %q is the log of another file, which %q has replaced: it may have the last commits of that file; move it away",
+			backend.ErrInvalid, path+"-wal", path)
 	}
 	return err
+}
+
+// leaveForeignLog sets the log of another file aside. While it does so, no connection can bring the file into WAL mode,
+// since that needs the lock, too.
+func (f *storeFiles) leaveForeignLog(ctx context.Context, c *conn) error {
+	for {
+		foreign, file, err := hasForeignLog(c, f.path)
+		if !foreign {
+			return err
+		}
+		if err = lockExclusive(file); err == nil {
+			if foreign, _, err = hasForeignLog(c, f.path); foreign {
+				err = f.renameLog()
+			}
+			return errors.Join(err, file.Unlock(vfs.LOCK_NONE))
+		}
+		if err = errors.Join(err, file.Unlock(vfs.LOCK_NONE)); !errors.Is(err, sqlite3.BUSY) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(time.Millisecond): // another process opens the file
+		}
+	}
+}
+
+// lockExclusive locks a file as SQLite does. After an error, the file may be locked in part.
+func lockExclusive(file vfs.File) error {
+	for _, level := range [...]vfs.LockLevel{vfs.LOCK_SHARED, vfs.LOCK_RESERVED, vfs.LOCK_EXCLUSIVE} {
+		if err := file.Lock(level); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // storeFiles are the file of a store, its log, and the log's index.
@@ -122,6 +168,29 @@ func (f *storeFiles) nameFiles() error {
 		}
 		f.names = append(f.names, namedFile{f.path + suffix, info})
 	}
+	return nil
+}
+
+// setAside sets the log aside after another file has got the name of the store's file. It logs the new name. It
+// does nothing if the log has lost its name, too.
+func (f *storeFiles) setAside() error {
+	if info, err := os.Stat(f.names[1].path); err != nil || !os.SameFile(info, f.names[1].info) {
+		return nil
+	}
+	return f.renameLog()
+}
+
+// renameLog renames the log of a file that has lost its name, and deletes the log's index.
+func (f *storeFiles) renameLog() error {
+	log := f.path + "-wal"
+	aside := log + "." + time.Now().UTC().Format("20060102T150405.000000000")
+	if err := os.Remove(f.path + "-shm"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := os.Rename(log, aside); err != nil {
+		return err
+	}
+	f.options.Logger.Warn("durable: another file has replaced the file of a log; the log has a new name", "file", f.path, "log", aside)
 	return nil
 }
 

@@ -266,6 +266,37 @@ func TestDeletedLogIsSavedToTheDatabase(t *testing.T) {
 	assert.NoError(t, err)
 }
 
+// An operator moves a copy over the file of a running service, and then restarts the service. SQLite would apply the
+// log to the copy.
+func TestLogOfALiveFileIsSetAside(t *testing.T) {
+	copied, path := temp(t), temp(t)
+	other, err := sqlite.Open(t.Context(), copied, nil) // in WAL mode, as a copy by cp is
+	require.NoError(t, err)
+	_, err = other.Set(t.Context(), durable.Entry{Key: "copied", Due: time.Now().Add(time.Hour)})
+	require.NoError(t, errors.Join(err, other.Close()))
+	s := open(t, path, nil)
+	_, err = s.Set(t.Context(), durable.Entry{Key: "before", Due: time.Now().Add(time.Hour), Payload: make([]byte, 5000)})
+	require.NoError(t, err)
+	log, err := os.ReadFile(path + "-wal")
+	require.NoError(t, err)
+	require.NoError(t, os.Rename(copied, path))
+	require.Eventually(t, func() bool { // the look is periodic
+		_, err = s.Get(t.Context(), "before")
+		return err != nil
+	}, time.Minute, time.Millisecond)
+	aside, globErr := filepath.Glob(path + "-wal.*")
+	require.NoError(t, globErr)
+	require.Len(t, aside, 1)
+	require.ErrorContains(t, err, path+"\" was replaced")
+	kept, err := os.ReadFile(aside[0])
+	require.NoError(t, err)
+	require.True(t, bytes.Equal(log, kept))
+	restarted := open(t, path, nil)
+	require.NoError(t, restarted.Verify(t.Context()))
+	_, err = restarted.Get(t.Context(), "copied")
+	require.NoError(t, err)
+}
+
 func TestDevicesAndPipesAreRejected(t *testing.T) {
 	pipe := temp(t)
 	require.NoError(t, syscall.Mkfifo(pipe, 0o600))

@@ -313,6 +313,9 @@ func (w *writer) checkNames() {
 	} else {
 		w.files.displaced.Store(true)
 	}
+	if replaced && path == w.files.path {
+		err = errors.Join(err, w.files.setAside())
+	}
 	w.queue.fail(err)
 }
 
