@@ -5,6 +5,8 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -61,47 +63,56 @@ func (b *postgresBackend) LeaseRows(ctx context.Context, worker int64, until tim
 	return lanes[0].Rows, err
 }
 
-// LeasePlan runs Lease's statement for a lane as the backend does, and returns its plan.
-func (b *postgresBackend) LeasePlan(ctx context.Context, lane backend.Lane) (string, error) {
-	sql := leaseSQL
-	if lane.Kind != "" {
-		sql = leaseKindsSQL
+// StatementsOnTables returns the texts of the statements that name a table or a sequence.
+func (b *postgresBackend) StatementsOnTables() (texts []string) {
+	for _, sql := range statements {
+		if strings.Contains(filled("hwt", false)(sql), `"hwt".`) {
+			texts = append(texts, b.text(sql))
+		}
 	}
-	l := leasing{leases: b.leases, req: &backend.LeaseRequest{Until: time.Now().Add(lead).UnixNano(), Lanes: []backend.Lane{lane}}}
-	l.ends = []end{{after: l.after(0), upto: l.req.Until}}
-	return b.plan(ctx, "EXPLAIN (ANALYZE, BUFFERS) "+sql, append([]any{int64(1), int64(leaseBatch), int64(0), b.budget.bytes()}, l.args([]int{0})...)...)
+	return texts
 }
 
-// NamedPlans runs the statements that claim and acknowledge rows, and returns their plans.
-func (b *postgresBackend) NamedPlans(ctx context.Context, keys [][]byte, generations []int64, worker int64) (plans []string, err error) {
-	for _, sql := range []string{claimSQL, claimAgainSQL, ownSQL, existingSQL, doneSQL} {
-		plan, failed := b.plan(ctx, "EXPLAIN (ANALYZE, BUFFERS) "+sql, keys, generations, worker)
-		plans, err = append(plans, plan), cmp.Or(err, failed)
+// HeldText returns the text of the last statement by which the backend gives leases back.
+func (b *postgresBackend) HeldText() string { return b.text(heldSQL) }
+
+// Fill stores rows and dead letters as they are.
+func (b *postgresBackend) Fill(ctx context.Context, rows []backend.Row, letters []*backend.Dead) (err error) {
+	for some := range slices.Chunk(rows, 10_000) {
+		var c columns
+		for i := range some {
+			c.add(&some[i])
+		}
+		err = cmp.Or(err, b.simple(ctx, execute(insertSQL, c.args()...)))
 	}
-	return plans, err
-}
-
-// SharePlans runs the statements of Share that look permits up, and returns their plans.
-func (b *postgresBackend) SharePlans(ctx context.Context, worker int64, prefix string) (plans string, err error) {
-	scope := []any{[][]byte{[]byte(prefix)}, [][]byte{{}}}
-	for sql, args := range map[string][]any{endPermitsSQL: scope, permitsSQL: append(scope[:2:2], worker)} {
-		plan, failed := b.plan(ctx, "EXPLAIN (ANALYZE, BUFFERS) "+sql, args...)
-		plans, err = plans+plan, cmp.Or(err, failed)
+	for some := range slices.Chunk(letters, 10_000) {
+		err = cmp.Or(err, b.simple(ctx, bury(some, make(map[backend.Ref]bool))))
 	}
-	return plans, err
+	return err
 }
 
-// PagePlan runs Page's statement for ten keys with a prefix, and returns its plan.
-func (b *postgresBackend) PagePlan(ctx context.Context, prefix string) (string, error) {
-	return b.plan(ctx, "EXPLAIN (ANALYZE, BUFFERS) "+pageSQL, b.span(prefix, "", 0, 10, false)...)
-}
-
-func (b *postgresBackend) plan(ctx context.Context, sql string, args ...any) (string, error) {
-	var lines []string
-	err := b.inTx(ctx, b.settings(batchWait, false), func(t *txn) error {
-		return t.run(ctx, query(each(&lines), sql, args...))
-	})
-	return strings.Join(lines, "\n"), err
+// Unusual runs the statements that follow a lost answer to COMMIT, damaged rows, and a locked row.
+func (b *postgresBackend) Unusual(ctx context.Context, worker int64, rows []backend.Row) error {
+	var keys, slots refs
+	var items []*item
+	for i := range rows {
+		keys.add(rows[i].Ref())
+		slots.add(backend.Ref{Key: rows[i].Key, Generation: rows[i].Slot()})
+		items = append(items, &item{op: backend.Op{Row: rows[i]}})
+	}
+	held, err := b.leases.owned(ctx, worker, keys)
+	if err == nil && len(held.rows) < len(rows) {
+		err = fmt.Errorf("%d of %d rows", len(held.rows), len(rows))
+	}
+	if err == nil {
+		err = b.asWorker(ctx, worker, false, func(ctx context.Context, t *txn) error {
+			return t.run(ctx, execute(unclaimSQL, slots.key, slots.generation, worker))
+		})
+	}
+	if err == nil {
+		_, err = b.lockedKeys(items)
+	}
+	return err
 }
 
 // Setting returns a setting of the backend's transactions.

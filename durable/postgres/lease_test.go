@@ -2,8 +2,6 @@ package postgres_test
 
 import (
 	"context"
-	"encoding/binary"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -13,67 +11,6 @@ import (
 	"github.com/hashedwheel/hwt/durable/backend"
 	"github.com/hashedwheel/hwt/durable/postgres"
 )
-
-// The planner knows nothing of a table that has just been filled.
-func TestLeaseReadsOnlyItsBatchOfANewTable(t *testing.T) {
-	pool := newPool(t, "")
-	b := open(t, pool, postgres.Options{Schema: fresh(t, "filled")})
-	_, err := pool.Exec(t.Context(), `ALTER TABLE filled.entry SET (autovacuum_enabled = false)`)
-	require.NoError(t, err)
-	_, err = pool.Exec(t.Context(), `INSERT INTO filled.entry SELECT 0, g, g, 0, 0, 0, 0, 0, 1, 0, int8send(g), '', '', '' FROM generate_series(1, 100000) g`)
-	require.NoError(t, err)
-	plan, err := b.LeasePlan(t.Context(), backend.Lane{Max: 500})
-	require.NoError(t, err)
-	require.Contains(t, plan, "Index Scan using entry_due")
-	for _, all := range []string{"Bitmap", "Sort", "Seq Scan", "JIT"} {
-		require.NotContains(t, plan, all)
-	}
-}
-
-// A claim must not read the table, which may have millions of rows and no statistics.
-func TestClaimsReadOnlyTheirRowsOfANewTable(t *testing.T) {
-	pool := newPool(t, "")
-	b := open(t, pool, postgres.Options{Schema: fresh(t, "claimed")})
-	_, err := pool.Exec(t.Context(), `ALTER TABLE claimed.entry SET (autovacuum_enabled = false)`)
-	require.NoError(t, err)
-	_, err = pool.Exec(t.Context(), `INSERT INTO claimed.entry SELECT 0, g, g, 0, 0, 0, 0, 0, 1, 0, int8send(g), '', '', '' FROM generate_series(1, 40000) g`)
-	require.NoError(t, err)
-	var keys [][]byte
-	var generations []int64
-	for g := range int64(500) {
-		keys, generations = append(keys, binary.BigEndian.AppendUint64(nil, uint64(g+1))), append(generations, g+1)
-	}
-	plans, err := b.NamedPlans(t.Context(), keys, generations, 1)
-	require.NoError(t, err)
-	for _, plan := range plans {
-		require.Contains(t, plan, "Index Cond: ((key = r.key) AND (slot = ANY")
-		for _, all := range []string{"Hash", "Merge", "Seq Scan", "JIT", "rows=40000"} {
-			require.NotContains(t, plan, all)
-		}
-	}
-}
-
-// A kind that nobody handles has more due rows than anybody can read.
-func TestLeaseOfAKindReadsNoOtherKind(t *testing.T) {
-	pool := newPool(t, "")
-	b := open(t, pool, postgres.Options{Schema: fresh(t, "kinds")})
-	require.NoError(t, b.PrepareKinds(t.Context()))
-	_, err := pool.Exec(t.Context(), `INSERT INTO kinds.entry SELECT 0, g, g, 0, 0, 0, 0, 0, 1, 0,
-		convert_to(CASE WHEN g % 1000 = 0 THEN 'b/' ELSE 'a/' END || g, 'UTF8'), '', '', '' FROM generate_series(1, 100000) g`)
-	require.NoError(t, err)
-	for _, analyzed := range []string{"", "ANALYZE kinds.entry"} {
-		t.Run(analyzed, func(t *testing.T) {
-			_, err := pool.Exec(t.Context(), analyzed)
-			require.NoError(t, err)
-			plan, err := b.LeasePlan(t.Context(), backend.Lane{Kind: "b/", Max: 500})
-			require.NoError(t, err)
-			require.Contains(t, plan, "Index Scan using entry_kind")
-			for _, all := range []string{"Bitmap", "Sort", "Seq Scan", "JIT", "entry_due", "Removed"} {
-				require.NotContains(t, plan, all)
-			}
-		})
-	}
-}
 
 func TestMissingIndexOfKindsIsNamed(t *testing.T) {
 	pool := newPool(t, "")
@@ -90,20 +27,6 @@ func TestMissingIndexOfKindsIsNamed(t *testing.T) {
 	_, err = pool.Exec(t.Context(), statement)
 	require.NoError(t, err)
 	require.NoError(t, b.PrepareKinds(t.Context()))
-}
-
-// Otherwise a call for a prefix would read all keys before it.
-func TestPageReadsOnlyKeysWithItsPrefix(t *testing.T) {
-	pool := newPool(t, "")
-	b := open(t, pool, postgres.Options{Schema: fresh(t, "paged")})
-	_, err := pool.Exec(t.Context(), `INSERT INTO paged.entry SELECT 0, g, g, 0, 0, 0, 0, 0, 1, 0, convert_to('k' || g, 'UTF8'), '', '', '' FROM generate_series(100000, 199999) g`)
-	require.NoError(t, err)
-	plan, err := b.PagePlan(t.Context(), "k19999")
-	require.NoError(t, err)
-	require.Contains(t, plan, "rows=10")
-	pages := regexp.MustCompile(`shared (?:hit=(\d+))?`).FindStringSubmatch(plan)
-	require.NotNil(t, pages, plan)
-	require.Less(t, len(pages[1]), 3, plan) // fewer than 100
 }
 
 // Without notifications, only polling finds rows behind the mark.

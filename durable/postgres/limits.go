@@ -38,7 +38,7 @@ func (l limits) Limited(ctx context.Context, known backend.Version) (all backend
 	err = l.insist(ctx, func(ctx context.Context) error {
 		all, damaged = backend.Limited{}, nil
 		version := query(into(&all.Version.Newest, &all.Version.Count), versionSQL)
-		if err := l.simple(ctx, query(nil, visibleSQL), version); err != nil || all.Version == known {
+		if err := l.simple(ctx, version); err != nil || all.Version == known {
 			return err
 		}
 		return l.inTx(ctx, l.settings(batchWait, true), func(t *txn) error {

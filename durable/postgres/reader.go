@@ -64,7 +64,7 @@ func read[T any](ctx context.Context, r reader, one func(scanner) (T, error), sq
 	err = r.insist(ctx, func(ctx context.Context) error {
 		all = nil
 		begun := time.Now()
-		err := r.simple(ctx, query(nil, visibleSQL), query(appending(&all, one), sql, args()...))
+		err := r.simple(ctx, query(appending(&all, one), sql, args()...))
 		r.budget.adapt(err, time.Since(begun), r.options.Timeout)
 		return err
 	})

@@ -42,12 +42,7 @@ func newSession(pool *pgxpool.Pool, o Options) *session {
 // Trouble implements [backend.Backend].
 func (s *session) Trouble() *backend.Trouble { return &s.trouble.Trouble }
 
-// Settings of a transaction. Statements on few rows must use an index in its order,
-// whatever the planner believes of a table that has just been filled: no scan of the table, no
-// join that reads all of the table, and no sort of all rows within the lead for one batch of them. The planner then
-// overestimates the reading of a sequence, and would compile it.
-//
-// With row_security off, a statement fails instead of passing over rows that are hidden from the role.
+// settings returns the settings of a transaction.
 //
 // The server gives up the wait for a lock before Options.Timeout gives up the connection. The
 // server ends a transaction of a client that is silent for that time: the transaction of a
@@ -56,9 +51,7 @@ func (s *session) Trouble() *backend.Trouble { return &s.trouble.Trouble }
 // entries that have fired.
 func (s *session) settings(lockTimeout time.Duration, async bool) []stmt {
 	lockTimeout = min(lockTimeout, s.options.Timeout/2)
-	return []stmt{query(nil, `SELECT set_config('lock_timeout', $1, true), set_config('jit', 'off', true),
-		set_config('row_security', 'off', true), set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
-		set_config('enable_nestloop', 'on', true), set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true),
+	return []stmt{query(nil, `SELECT `+planning+`, set_config('lock_timeout', $1, true),
 		set_config('synchronous_commit', CASE WHEN $2 THEN 'off' WHEN current_setting('synchronous_commit') = 'off' THEN 'on'
 			ELSE current_setting('synchronous_commit') END, true),
 		set_config('idle_in_transaction_session_timeout', $3, true)`,
@@ -217,7 +210,7 @@ func (s *session) terminate(id identity) {
 		WHERE pid = $1 AND backend_xid = $2::text::xid8::xid`, id.pid, id.xid)) // resolve calls it again after an error
 }
 
-// simple runs statements outside of a transaction.
+// simple runs statements in one round trip, which the server takes for a transaction.
 func (s *session) simple(ctx context.Context, stmts ...stmt) error {
 	ctx, cancel := context.WithTimeout(ctx, s.options.Timeout)
 	defer cancel()
@@ -225,7 +218,7 @@ func (s *session) simple(ctx context.Context, stmts ...stmt) error {
 	if err != nil {
 		return err
 	}
-	err = pgxQuerier{conn, s.text}.run(ctx, stmts...)
+	err = pgxQuerier{conn, s.text}.run(ctx, append([]stmt{query(nil, planningSQL)}, stmts...)...)
 	s.release(conn, err)
 	return err
 }

@@ -23,7 +23,6 @@ func (s *sizes) Stats(ctx context.Context, due []int64) (backend.Stats, error) {
 	err := s.insist(ctx, func(ctx context.Context) error {
 		st = backend.Stats{Limit: s.options.MaxBytes}
 		stmts := []stmt{
-			query(nil, visibleSQL),
 			query(into(&st.Pending, &st.Claimed, &st.Dead, &st.Oldest), countsSQL, int64(backend.CountLimit)),
 			query(into(&st.Pauses), countPausesSQL),
 			query(into(&st.Bytes), sizeSQL, s.options.Schema),

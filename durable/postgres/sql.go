@@ -15,20 +15,34 @@ const clock = "(extract(epoch FROM clock_timestamp()) * 1000000000)::int8"
 // takes longer than that many others takes new generations.
 const recent = 10_000
 
+// planning are the settings for the statements of the backend. Statements on few rows must use an index in its order,
+// whatever the planner believes of a table that has just been filled: no scan of the table, no
+// join that reads all of the table, and no sort of all rows within the lead for one batch of them. The planner then
+// overestimates the reading of a sequence, and would compile it.
+//
+// With row_security off, a statement fails instead of passing over rows that are hidden from the role.
+const planning = `set_config('jit', 'off', true), set_config('row_security', 'off', true),
+	set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
+	set_config('enable_nestloop', 'on', true), set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true)`
+
 // named are the rows that the first two parameters name. With an OR for the two slots, the index finds
 // rows by their keys only, and the planner expects many rows per key in a table without statistics.
-// Statements write (e.holder + 0): the index of holders would find all rows of a worker.
+// Statements that find rows by their keys write (e.holder + 0): the index of holders would find all rows of a worker.
 const named = `{s}.entry e JOIN unnest($1::bytea[], $2::int8[]) WITH ORDINALITY r (key, generation, n)
 	ON e.key = r.key AND e.slot = ANY(ARRAY[0::int8, r.generation]) AND e.generation = r.generation`
 
 // firing is whether the worker of a claimed row lives. now() is the start of the transaction: a
-// snapshot may miss renewals since then.
-const firing = `e.state = 1 AND EXISTS (SELECT FROM {s}.worker w
-	WHERE w.id = e.holder AND w.until > (extract(epoch FROM now()) * 1000000000)::int8)`
+// snapshot may miss renewals since then. For an EXISTS, the database might read all workers first.
+const firing = `e.state = 1 AND coalesce((SELECT w.until > (extract(epoch FROM now()) * 1000000000)::int8
+	FROM {s}.worker w WHERE w.id = e.holder), false)`
 
 // paused is whether a row of e is paused. Without any pause, the database looks once per statement.
 const paused = `(EXISTS (SELECT FROM {s}.pause) AND EXISTS (SELECT FROM {s}.pause p
 	WHERE substr(e.key, 1, octet_length(p.prefix)) = p.prefix AND (p.grp = '' OR p.grp = e.grp)))`
+
+// covered is whether a pause has all rows of a lane q: the lane reads no row then.
+const covered = `(EXISTS (SELECT FROM {s}.pause) AND EXISTS (SELECT FROM {s}.pause p
+	WHERE substr(q.kind, 1, octet_length(p.prefix)) = p.prefix AND (p.grp = '' OR p.grp = q.grp)))`
 
 // withinBudget are the rows of f, in order, up to the first row behind $4 bytes of payloads.
 const withinBudget = `b AS (SELECT key, slot, sum(size) OVER (ROWS UNBOUNDED PRECEDING) - size AS before FROM f),
@@ -36,12 +50,12 @@ const withinBudget = `b AS (SELECT key, slot, sum(size) OVER (ROWS UNBOUNDED PRE
 
 // filled returns a function that fills in the placeholders of a statement. {s} stands for the
 // schema, {cols} for the columns, {e.cols} for the columns of e, {rows} for arrays of all columns,
-// {named} for named, {firing} for firing, {budget} for withinBudget, and {clock} for the time.
+// {named}, {firing}, {paused}, and {covered} for the constants of these names, {budget} for withinBudget, and {clock} for the time.
 // {s.name} is a sequence or a table as a literal. The function qualifies names if qualify is set.
 func filled(schema string, qualify bool) func(sql string) string {
 	s := pgx.Identifier{schema}.Sanitize()
 	parts := strings.NewReplacer("{cols}", columnList(""), "{e.cols}", columnList("e."), "{n.cols}", columnList("n."),
-		"{rows}", columnArrays(), "{named}", named, "{firing}", firing, "{paused}", paused, "{clock}", clock, "{budget}", withinBudget, "{recent}", fmt.Sprint(recent),
+		"{rows}", columnArrays(), "{named}", named, "{firing}", firing, "{paused}", paused, "{covered}", covered, "{clock}", clock, "{budget}", withinBudget, "{recent}", fmt.Sprint(recent),
 		"{kind}", "substr(key, 1, position(key, decode('2f', 'hex')))", "{has kind}", "position(key, decode('2f', 'hex')) > 0")
 	names := []string{"{s}", s}
 	for _, name := range []string{"generation", "removal", "witness", "worker_id_seq", "meta", "entry", "dead", "worker", "pause", "limits", "permit"} {
@@ -109,12 +123,13 @@ const (
 	removeDeadSQL = `DELETE FROM {s}.dead e USING unnest($1::bytea[], $2::int8[]) r (key, generation)
 		WHERE e.key = r.key AND e.generation = r.generation`
 
-	visibleSQL = `SELECT set_config('row_security', 'off', true)` // makes a read of hidden rows fail
-	getSQL     = `SELECT {cols} FROM {s}.entry WHERE key = $1 AND slot = 0`
+	planningSQL = `SELECT ` + planning
+	getSQL      = `SELECT {cols} FROM {s}.entry WHERE key = $1 AND slot = 0`
 
-	// Pages end at the latest with the row at which their payloads reach $4 bytes.
+	// Pages end at the latest with the row at which their payloads reach $4 bytes. Of a table without statistics, the planner
+	// expects one in 200 rows if a column is equal to a value, and would sort all rows of a prefix.
 	pageSQL = `SELECT {cols} FROM (SELECT *, sum(octet_length(payload)) OVER (ORDER BY key, slot ROWS UNBOUNDED PRECEDING) - octet_length(payload) AS before
-		FROM {s}.entry WHERE (key, slot) > ($1::bytea, $2::int8) AND ($3::bytea IS NULL OR key < $3) AND ($6 OR state = 0)
+		FROM {s}.entry WHERE (key, slot) > ($1::bytea, $2::int8) AND ($3::bytea IS NULL OR key < $3) AND state <= CASE WHEN $6 THEN 1 ELSE 0 END
 		ORDER BY key, slot LIMIT $5) p WHERE before < $4 ORDER BY key, slot`
 	deadPageSQL = `SELECT {cols}, error, given_up FROM (SELECT *, sum(octet_length(payload)) OVER (ORDER BY key, generation ROWS UNBOUNDED PRECEDING) - octet_length(payload) AS before
 		FROM {s}.dead WHERE (key, generation) > ($1::bytea, $2::int8) AND ($3::bytea IS NULL OR key < $3)
@@ -128,7 +143,7 @@ const (
 	endLeaseSQL = `UPDATE {s}.worker SET until = 0 WHERE id = $1 AND until > {clock} RETURNING id`
 	forgetSQL   = `WITH w AS (DELETE FROM {s}.worker w WHERE w.until < ({clock} - 3600000000000)
 			AND NOT EXISTS (SELECT FROM {s}.entry e WHERE e.holder = w.id AND e.holder <> 0) RETURNING id)
-		DELETE FROM {s}.permit p USING w WHERE p.worker = w.id`
+		DELETE FROM {s}.permit WHERE worker = ANY(ARRAY (SELECT id FROM w))`
 
 	// Transactions that lease, claim, or adopt share a lock, which Pause takes for itself: once
 	// Pause has returned, all such transactions have ended or see the pause. The lock is not a lock
@@ -150,9 +165,8 @@ const (
 	versionSQL       = `SELECT coalesce(max(version), 0), count(*) FROM {s}.limits`
 	unawareSQL       = `SELECT count(*) FROM {s}.worker WHERE until > {clock} AND limits < $1`
 	limitsSQL        = `SELECT l.prefix, l.grp, l.running, l.per_second, l.burst, coalesce(p.held, 0), coalesce(p.wants, 0)
-		FROM {s}.limits l LEFT JOIN (SELECT p.prefix, p.grp, sum(p.held) AS held, sum(p.wants) AS wants FROM {s}.permit p
-			JOIN {s}.worker w ON w.id = p.worker WHERE w.until > {clock} GROUP BY p.prefix, p.grp) p
-		ON p.prefix = l.prefix AND p.grp = l.grp ORDER BY l.prefix, l.grp`
+		FROM {s}.limits l CROSS JOIN LATERAL (SELECT sum(p.held) AS held, sum(p.wants) AS wants FROM {s}.permit p
+			JOIN {s}.worker w ON w.id = p.worker WHERE p.prefix = l.prefix AND p.grp = l.grp AND w.until > {clock}) p ORDER BY l.prefix, l.grp`
 
 	// A call of Share locks the limits in order, and then deletes the permits of workers without a
 	// lease: the lock of such a worker's row waits for a renewal under way. Each statement looks
@@ -161,13 +175,15 @@ const (
 	lockLimitsSQL = `SELECT l.prefix, l.grp, l.running, l.per_second, l.burst, l.busy, {clock} FROM {s}.limits l
 		JOIN unnest($1::bytea[], $2::bytea[]) d (prefix, grp) ON l.prefix = d.prefix AND l.grp = d.grp ORDER BY l.prefix, l.grp FOR UPDATE OF l`
 	endPermitsSQL = `WITH d AS (SELECT * FROM unnest($1::bytea[], $2::bytea[]) d (prefix, grp)),
-		e AS (SELECT w.id FROM {s}.worker w WHERE w.until <= {clock} AND EXISTS (SELECT FROM d
-				JOIN {s}.permit p ON p.prefix = d.prefix AND p.grp = d.grp AND p.worker = w.id) ORDER BY w.id FOR NO KEY UPDATE OF w)
-		DELETE FROM {s}.permit p USING d, e WHERE p.prefix = d.prefix AND p.grp = d.grp AND p.worker = e.id`
-	permitsSQL = `SELECT l.prefix, l.grp, w.id, coalesce(p.held, 0), coalesce(p.wants, 0), w.limits < l.version AND w.until > {clock}
-		FROM unnest($1::bytea[], $2::bytea[]) d (prefix, grp) JOIN {s}.limits l ON l.prefix = d.prefix AND l.grp = d.grp
-		JOIN {s}.worker w ON w.id <> $3 LEFT JOIN {s}.permit p ON p.prefix = l.prefix AND p.grp = l.grp AND p.worker = w.id
-		WHERE p.worker IS NOT NULL OR w.limits < l.version AND w.until > {clock}`
+		e AS (SELECT w.id FROM {s}.worker w WHERE w.until <= {clock} AND w.id = ANY(ARRAY (SELECT p.worker FROM d
+				JOIN {s}.permit p ON p.prefix = d.prefix AND p.grp = d.grp)) ORDER BY w.id FOR NO KEY UPDATE OF w)
+		DELETE FROM {s}.permit p USING d WHERE p.prefix = d.prefix AND p.grp = d.grp AND p.worker = ANY(ARRAY (SELECT id FROM e))`
+	permitsSQL = `WITH d AS (SELECT l.prefix, l.grp, l.version FROM unnest($1::bytea[], $2::bytea[]) d (prefix, grp) JOIN {s}.limits l ON l.prefix = d.prefix AND l.grp = d.grp),
+		w AS MATERIALIZED (SELECT id, limits, until > {clock} AS live FROM {s}.worker WHERE id <> $3 AND (until > {clock}
+			OR id = ANY(ARRAY (SELECT p.worker FROM d JOIN {s}.permit p ON p.prefix = d.prefix AND p.grp = d.grp))))
+		SELECT d.prefix, d.grp, w.id, coalesce(p.held, 0), coalesce(p.wants, 0), w.limits < d.version AND w.live
+		FROM d CROSS JOIN w LEFT JOIN {s}.permit p ON p.prefix = d.prefix AND p.grp = d.grp AND p.worker = w.id
+		WHERE p.worker IS NOT NULL OR w.limits < d.version AND w.live`
 	putPermitsSQL = `INSERT INTO {s}.permit (prefix, grp, worker, held, wants)
 		SELECT d.prefix, d.grp, $3::int4, d.held, d.wants FROM unnest($1::bytea[], $2::bytea[], $4::int8[], $5::int8[]) d (prefix, grp, held, wants)
 		ON CONFLICT (prefix, grp, worker) DO UPDATE SET (held, wants) = ROW(EXCLUDED.held, EXCLUDED.wants)`
@@ -197,10 +213,10 @@ const (
 			CROSS JOIN LATERAL (SELECT key, slot, octet_length(payload) AS size FROM {s}.entry e
 				WHERE due >= q.after AND due <= q.upto AND (schedule = '' OR schedule = ANY($6::bytea[]))
 				AND (q.grp IS NULL OR e.grp = q.grp) AND (q.last < q.first OR NOT (e.grp = ANY(($13::bytea[])[q.first:q.last]))) AND NOT {paused} AND `
-	leaseTo = ` ORDER BY due LIMIT least(q.most, $2) OFFSET $3 FOR UPDATE OF e SKIP LOCKED) r), {budget}
+	leaseTo = ` ORDER BY due LIMIT least(q.most, $2) OFFSET $3 FOR UPDATE OF e SKIP LOCKED) r WHERE NOT {covered}), {budget}
 		UPDATE {s}.entry e SET (holder, state) = ROW($1,
 			CASE WHEN e.due <= {clock} AND e.every = '' AND e.not_after = 0 AND e.crashes = 0 AND NOT $14 THEN 1 ELSE 0 END)
-		FROM l WHERE e.key = l.key AND e.slot = l.slot AND e.holder = 0 RETURNING {e.cols}`
+		FROM l WHERE e.key = l.key AND e.slot = l.slot AND (e.holder + 0) = 0 RETURNING {e.cols}`
 	// lookSQL finds the rows that lanes may look at: up to $4 of each lane.
 	lookSQL      = lookFrom + `holder = 0` + lookTo
 	lookKindsSQL = lookFrom + `holder < 1 AND {has kind} AND {kind} = q.kind` + lookTo
@@ -210,20 +226,20 @@ const (
 	adoptSQL = `WITH f AS (SELECT key, slot, octet_length(payload) AS size FROM {s}.entry e WHERE holder = $5 AND holder <> 0 AND state = 1 AND NOT {paused}
 				AND (cardinality($6::bytea[]) = 0 OR {kind} = ANY($6)) LIMIT $2 OFFSET $3 FOR UPDATE OF e SKIP LOCKED), {budget}
 		UPDATE {s}.entry e SET (holder, crashes) = ROW($1, CASE WHEN e.crashes > 0 THEN e.crashes ELSE least(1 - e.crashes, 32767) END) FROM l
-		WHERE e.key = l.key AND e.slot = l.slot AND e.holder = $5 AND e.state = 1 RETURNING {e.cols}`
+		WHERE e.key = l.key AND e.slot = l.slot AND (e.holder + 0) = $5 AND e.state = 1 RETURNING {e.cols}`
 	overdueSQL = `SELECT DISTINCT ON ({kind}, schedule) key, due, schedule
 		FROM (SELECT key, due, schedule, grp FROM {s}.entry WHERE holder = 0 AND due < $1 ORDER BY due LIMIT $2) e
 		WHERE NOT {paused} ORDER BY {kind}, schedule, due, key`
 	freeSQL = `WITH l AS (SELECT key, slot FROM {s}.entry WHERE holder = $1 AND holder <> 0 AND state = 0
 			LIMIT $2 OFFSET $3 FOR UPDATE SKIP LOCKED)
 		UPDATE {s}.entry e SET holder = 0 FROM l
-		WHERE e.key = l.key AND e.slot = l.slot AND e.holder = $1 AND e.state = 0 RETURNING e.slot`
+		WHERE e.key = l.key AND e.slot = l.slot AND (e.holder + 0) = $1 AND e.state = 0 RETURNING e.slot`
 	unleaseSQL = `WITH l AS (SELECT e.key, e.slot, e.holder, r.n FROM {named}
-			WHERE e.state = 0 AND e.holder = ($3::int8[])[r.n] ORDER BY e.key, e.slot FOR UPDATE OF e SKIP LOCKED)
+			WHERE e.state = 0 AND (e.holder + 0) = ($3::int8[])[r.n] ORDER BY e.key, e.slot FOR UPDATE OF e SKIP LOCKED)
 		UPDATE {s}.entry e SET holder = 0 FROM l
-		WHERE e.key = l.key AND e.slot = l.slot AND e.state = 0 AND e.holder = l.holder RETURNING l.n`
+		WHERE e.key = l.key AND e.slot = l.slot AND e.state = 0 AND (e.holder + 0) = l.holder RETURNING l.n`
 	unclaimSQL = `UPDATE {s}.entry e SET state = 0 FROM unnest($1::bytea[], $2::int8[]) r (key, slot)
-		WHERE e.key = r.key AND e.slot = r.slot AND e.holder = $3`
+		WHERE e.key = r.key AND e.slot = r.slot AND (e.holder + 0) = $3`
 
 	// Positions in the arrays are returned, which are shorter than keys. The pauses are looked up behind the
 	// join: as a condition of the join, their expected cost makes the planner read the whole table.
@@ -234,7 +250,7 @@ const (
 	claimAgainSQL = `WITH l AS (SELECT e.key, e.slot, r.n FROM {named}
 			WHERE e.state = 1 AND (e.holder + 0) = $3 ORDER BY e.key, e.slot FOR UPDATE OF e SKIP LOCKED)
 		UPDATE {s}.entry e SET crashes = -abs(e.crashes) FROM l
-		WHERE e.key = l.key AND e.slot = l.slot AND e.state = 1 AND e.holder = $3 RETURNING l.n`
+		WHERE e.key = l.key AND e.slot = l.slot AND e.state = 1 AND (e.holder + 0) = $3 RETURNING l.n`
 	ownSQL = `SELECT r.n FROM {named} WHERE e.state = 1 AND (e.holder + 0) = $3`
 	// See [backend.Outcome.Decide]. A row with crashes above 0 is adopted and not tried.
 	doneSQL = `WITH l AS (SELECT e.key, e.slot, r.n FROM {named}
@@ -253,7 +269,7 @@ const (
 
 	lockNamedSQL = `SELECT {e.cols} FROM {named} ORDER BY e.key, e.slot FOR UPDATE OF e`
 	ownedSQL     = `SELECT {e.cols} FROM {named} WHERE (e.holder + 0) = $3 ORDER BY e.key, e.slot FOR UPDATE OF e`
-	heldSQL      = `SELECT r.n FROM {named} WHERE e.state = 0 AND e.holder = ($3::int8[])[r.n]`
+	heldSQL      = `SELECT r.n FROM {named} WHERE e.state = 0 AND (e.holder + 0) = ($3::int8[])[r.n]`
 	existingSQL  = `SELECT r.n FROM {named} WHERE e.state = 0 OR e.holder = $3 OR e.crashes > 0`
 )
 
@@ -297,7 +313,7 @@ var statements = []string{
 	awareSQL, lockLimitsSQL, endPermitsSQL, permitsSQL, putPermitsSQL, putBusySQL, presentSQL, endedWorkersSQL, leaseSQL, leaseKindsSQL, lookSQL, lookKindsSQL, adoptSQL, overdueSQL, freeSQL, unleaseSQL, unclaimSQL,
 	claimSQL, claimAgainSQL, ownSQL, doneSQL, lastSQL, pausedRowsSQL, lockClaimsSQL, claimedSQL, lockNamedSQL, ownedSQL, heldSQL, existingSQL, countsSQL,
 	countDueSQL, countPausesSQL, sizeSQL, echoSQL, notifySQL, notifyNearSQL,
-	visibleSQL, identify,
+	planningSQL, identify,
 }
 
 // columnArrays returns placeholders for arrays of all columns.
