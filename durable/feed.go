@@ -2,6 +2,7 @@ package durable
 
 import (
 	"slices"
+	"time"
 
 	"github.com/hashedwheel/hwt/durable/backend"
 )
@@ -25,12 +26,24 @@ type position struct {
 //	    read further than that look, and continues with all groups. Each due row is therefore in
 //	    the table, or after the position for its group, or is found by a sweep.
 type feed struct {
-	kind   *kind // that of all other keys stands for the rows of all kinds
+	kind   *kind // that of all other keys stands for the rows of all kinds, and nil for the rows of all kinds of a Mux
 	main   *position
 	passed []*position // of groups
 	behind *position   // of a sweep from the beginning while main passes over groups, or nil
 	sweep  bool        // wanted, once there is room for its rows
 }
+
+// together has the feeds of the kinds of a Mux while one feed reads the rows of all these kinds. A hundred looks cost more
+// than one, and need an index with a place per kind. One feed suffices while no kind can keep another waiting.
+type together struct {
+	feeds  []*feed       // of the kinds
+	apart  bool          // the rows of a kind must not wait for the rows of another any longer
+	failed time.Time     // last call of PrepareKinds
+	pause  time.Duration // until the next call
+}
+
+// lagging is the number of batches after which overdue rows are a backlog.
+const lagging = 4
 
 func newFeed(k *kind) *feed {
 	d := &feed{kind: k}

@@ -26,8 +26,9 @@ type fetcher struct {
 	schedules  []string // names that the Work knows
 	serial     bool     // claims may have to wait: the database claims no row at the lease
 
-	feeds  []*feed   // Of run.
-	behind time.Time // of the last look behind a main position. Of run.
+	feeds    []*feed   // Of run.
+	together *together // nil if each kind has a feed in feeds. Of run.
+	behind   time.Time // of the last look behind a main position. Of run.
 }
 
 // run leases rows until ctx ends. It returns ErrClosed if the database has closed itself.
@@ -118,10 +119,13 @@ func (f *fetcher) leaseRows(ctx context.Context) error {
 			p.mark = backend.Cursor{}
 		}
 	}
-	for begun := time.Now(); len(more) > 0 && ctx.Err() == nil; {
+	for begun, batch := time.Now(), 1; len(more) > 0 && ctx.Err() == nil; batch++ {
 		var err error
 		if more, err = f.leaseBatch(ctx, id, more); err != nil {
 			return err
+		}
+		if f.isApart(batch, more) && f.part(ctx) {
+			return nil
 		}
 		if time.Since(begun) >= f.limits.Poll { // other positions, sweeps, and adoption have their turns
 			request(f.sweep.look)
@@ -129,6 +133,34 @@ func (f *fetcher) leaseRows(ctx context.Context) error {
 		}
 	}
 	return f.lookBehind(ctx, id)
+}
+
+// isApart reports whether each kind needs a feed now that one feed has read a number of batches.
+func (f *fetcher) isApart(batches int, more []*position) bool {
+	if f.together == nil {
+		return false
+	}
+	lags := batches >= lagging && len(more) > 0 && more[0].mark.Due < f.clock.nanos()
+	return f.together.apart || lags
+}
+
+// part gives each kind a feed, which begins with a sweep. If the database cannot prepare for it, part reports false, and
+// tries again after a pause.
+func (f *fetcher) part(ctx context.Context) bool {
+	t := f.together
+	if t.apart = false; time.Since(t.failed) < t.pause {
+		return false
+	}
+	if err := f.backend.PrepareKinds(ctx); err != nil {
+		t.failed, t.pause = time.Now(), max(sweepEvery, 2*t.pause)
+		if ctx.Err() == nil {
+			f.trouble("durable: cannot prepare the database for separate looks at kinds; retrying", err, "pause", t.pause)
+		}
+		return false
+	}
+	f.feeds, f.together = t.feeds, nil
+	request(f.sweep.look)
+	return true
 }
 
 // recent returns the position from which on sweeps read first while a feed passes over groups.
@@ -182,12 +214,14 @@ func (f *fetcher) leaseBatch(ctx context.Context, id int64, positions []*positio
 	}
 	lanes, err := f.backend.Lease(ctx, req)
 	for i, lane := range lanes {
-		for _, row := range lane.Rows {
-			if !f.accept(row, true) {
-				return nil, nil // the lease has ended
-			}
-		}
 		p := asked[i]
+		refused, valid := f.acceptAll(lane.Rows, p.feed.kind != nil)
+		if !valid {
+			return nil, nil
+		}
+		if p.feed.kind == nil {
+			f.together.apart = f.together.apart || refused || lane.Apart
+		}
 		if p.mark, p.ended = lane.Reached, !lane.More; lane.More {
 			more = append(more, p)
 		} else if p.group != nil {
@@ -201,9 +235,27 @@ func (f *fetcher) leaseBatch(ctx context.Context, id int64, positions []*positio
 	return more, f.withoutDamage(err)
 }
 
+// acceptAll takes rows into the table. It reports whether a kind or a group had no room, unless the rows are reserved,
+// and whether the lease lasts.
+func (f *fetcher) acceptAll(rows []backend.Row, reserved bool) (refused, valid bool) {
+	for _, row := range rows {
+		if f.accept(row, reserved) {
+			continue
+		}
+		if _, _, valid := f.current(); reserved || !valid {
+			return false, false
+		}
+		refused = true
+	}
+	return refused, true
+}
+
 // lane returns the lane of up to n rows behind a position. The sweep behind the main position takes rows of groups
 // that have room.
 func (f *fetcher) lane(p *position, n int) backend.Lane {
+	if p.feed.kind == nil {
+		return backend.Lane{Kinds: f.kinds, After: p.mark, Max: n}
+	}
 	lane := backend.Lane{Kind: p.feed.kind.name, Group: p.group, After: p.mark, Max: n}
 	if p.group == nil && len(p.feed.passed) > 0 {
 		if lane.Without = p.feed.groups(); p == p.feed.behind {
@@ -258,7 +310,10 @@ func (f *fetcher) adopt(ctx context.Context) (more bool) {
 func (f *fetcher) offer(rows []backend.Row) (left []backend.Row) {
 	for _, row := range rows {
 		k := f.flights.kinds.of(row.Key)
-		if k == nil || row.Schedule != "" && k.options.Schedules[row.Schedule] == nil || !f.accept(row, false) {
+		if k == nil || row.Schedule != "" && k.options.Schedules[row.Schedule] == nil {
+			left = append(left, row)
+		} else if !f.accept(row, false) {
+			f.sweep.want() // which finds it again
 			left = append(left, row)
 		}
 	}
@@ -274,7 +329,6 @@ func (f *fetcher) accept(row backend.Row, reserved bool) bool {
 	case answer == ended:
 		f.claimer.completer.finish(h, h.outcome)
 	case answer != added:
-		f.sweep.want() // which finds it again
 		return false
 	case row.State == backend.Claimed && row.Crashes > 0 && !h.crashed(): // adopted
 		f.claimer.put(h, 0)

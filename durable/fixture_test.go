@@ -65,6 +65,28 @@ type faulty struct {
 	leased    map[backend.Ref]bool     // if set, Lease returns each row once, and claims overdue ones, as PostgreSQL's does. Guarded by mu.
 	announced int                      // calls of Announce. Guarded by mu.
 	during    func()                   // called inside Lease, if set
+	together  int                      // Limits.Together
+	kinds     int                      // of the last lane of the last call of Lease. Guarded by mu.
+	prepared  int                      // calls of PrepareKinds. Guarded by mu.
+}
+
+// together makes a database take lanes of several kinds in stores with fewer than a thousand entries.
+func together(b *faulty) { b.together = 1000 }
+
+// marked makes Lease mark rows, as PostgreSQL's does.
+func marked(b *faulty) { b.leased = make(map[backend.Ref]bool) }
+
+func (f *faulty) Limits() backend.Limits {
+	limits := f.DB.Limits()
+	limits.Together = f.together
+	return limits
+}
+
+// looks returns the number of kinds in the last lane of the last call of Lease, and the number of calls of PrepareKinds.
+func (f *faulty) looks() (kinds, prepared int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.kinds, f.prepared
 }
 
 // errMute as the error of Heartbeat keeps it from answering until its context ends.
@@ -117,6 +139,9 @@ func (f *faulty) Lease(ctx context.Context, req backend.LeaseRequest) ([]backend
 	if err := f.fail("Lease"); err != nil {
 		return nil, err
 	}
+	f.mu.Lock()
+	f.kinds = len(req.Lanes[len(req.Lanes)-1].Kinds)
+	f.mu.Unlock()
 	lanes, err := f.DB.Lease(ctx, req)
 	for i := range lanes {
 		var marked error
@@ -178,6 +203,9 @@ func (f *faulty) Limited(ctx context.Context, known backend.Version) (backend.Li
 }
 
 func (f *faulty) PrepareKinds(ctx context.Context) error {
+	f.mu.Lock()
+	f.prepared++
+	f.mu.Unlock()
 	return cmp.Or(f.fail("PrepareKinds"), f.DB.PrepareKinds(ctx))
 }
 
@@ -255,20 +283,23 @@ func (f *faulty) wait(method string) {
 	time.Sleep(slow)
 }
 
-// inBubble runs a test on fake time.
-func inBubble(t *testing.T, test func(f *fixture)) {
+// inBubble runs a test on fake time. Each of change changes the database first.
+func inBubble(t *testing.T, test func(f *fixture), change ...func(*faulty)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		f := openFaulty(t, durable.Options{})
+		f := openFaulty(t, durable.Options{}, change...)
 		test(f)
 		require.NoError(t, f.Close())
 	})
 }
 
-// openFaulty opens a store with options of a test.
-func openFaulty(t *testing.T, o durable.Options) *fixture {
+// openFaulty opens a store with options of a test. Each of change changes the database first.
+func openFaulty(t *testing.T, o durable.Options, change ...func(*faulty)) *fixture {
 	t.Helper()
 	f := &fixture{t: t, b: &faulty{DB: memdb.New(), fails: make(map[string]error), slow: make(map[string]time.Duration)}, start: time.Now(), log: &journal{}}
+	for _, c := range change {
+		c(f.b)
+	}
 	o.Logger = f.log.logger()
 	var err error
 	f.Store, err = durable.New(t.Context(), f.b, &o)

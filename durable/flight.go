@@ -123,8 +123,8 @@ func newFlights(ks kinds, total *memory, look chan<- struct{}) *flights {
 	return f
 }
 
-// memoryOf returns the memory of a kind, or the whole memory for nil: the fetcher cannot tell the kinds of adopted rows
-// before it has them.
+// memoryOf returns the memory of a kind, or the whole memory for nil: the fetcher cannot tell the kinds of adopted rows, and of
+// rows that it reads together, before it has them.
 func (f *flights) memoryOf(k *kind) *memory {
 	if k == nil {
 		return f.total
@@ -171,14 +171,15 @@ func (f *flights) expect(k *kind, n int) {
 func (f *flights) halfEmpty(k *kind) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return k.memory.held <= k.memory.most/2
+	m := f.memoryOf(k)
+	return m.held <= m.most/2
 }
 
 // pass makes the feed of a kind pass over the groups that have reached their shares, and returns them.
 func (f *flights) pass(k *kind) []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return k.memory.pass()
+	return f.memoryOf(k).pass()
 }
 
 // sated returns the groups of a kind, out of some, that hold their shares and a quarter more: a sweep

@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hashedwheel/hwt/durable"
-	"github.com/hashedwheel/hwt/durable/backend"
 )
 
 // workMux starts a WorkMux. The returned function ends it and waits for it.
@@ -82,13 +81,13 @@ func TestMuxCallsTheHandlerOfTheKind(t *testing.T) {
 	})
 }
 
+// muxDatabases are the ways in which databases lease rows of kinds.
+var muxDatabases = map[string]func(*faulty){"lane per kind": func(*faulty) {}, "leases marked": marked, "kinds together": together}
+
 func TestUnhandledKindWaitsForAWorker(t *testing.T) {
-	for _, marks := range []bool{false, true} {
-		t.Run(fmt.Sprintf("leases marked=%v", marks), func(t *testing.T) {
+	for name, change := range muxDatabases {
+		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(f *fixture) {
-				if marks {
-					f.b.leased = make(map[backend.Ref]bool)
-				}
 				var old, new durable.Mux
 				old.Handle("old/", f.noted("old", nil), nil)
 				new.Handle("new/", f.noted("new", nil), nil)
@@ -103,7 +102,7 @@ func TestUnhandledKindWaitsForAWorker(t *testing.T) {
 				time.Sleep(10 * time.Second)
 				assert.ElementsMatch(t, []string{"old old/1", "new new/overdue", "new new/1"}, f.firedKeys())
 				assert.Equal(t, []string{"plain"}, f.keys())
-			})
+			}, change)
 		})
 	}
 }
@@ -111,12 +110,9 @@ func TestUnhandledKindWaitsForAWorker(t *testing.T) {
 // During a deployment, workers of two releases run. Only the new one knows the new kind, whether the old
 // one starts before it or after it.
 func TestRollingDeploymentFiresNoKindWrongly(t *testing.T) {
-	for _, marks := range []bool{false, true} {
-		t.Run(fmt.Sprintf("leases marked=%v", marks), func(t *testing.T) {
+	for name, change := range muxDatabases {
+		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(f *fixture) {
-				if marks {
-					f.b.leased = make(map[backend.Ref]bool)
-				}
 				var old, new durable.Mux
 				old.Handle("old/", f.noted("old", nil), nil)
 				new.Handle("old/", f.noted("new", nil), nil)
@@ -145,7 +141,7 @@ func TestRollingDeploymentFiresNoKindWrongly(t *testing.T) {
 				assert.Equal(t, 100, counts["new old/"]+counts["old old/"])
 				assert.Zero(t, counts["old new/"])
 				assert.Positive(t, counts["old old/"])
-			})
+			}, change)
 		})
 	}
 }
@@ -181,13 +177,13 @@ func TestClaimedEntryOfAnotherKindStaysClaimed(t *testing.T) {
 }
 
 func TestKindThatHangsDelaysNoOther(t *testing.T) {
-	for _, rest := range []bool{false, true} {
-		t.Run(fmt.Sprintf("rest handled=%v", rest), func(t *testing.T) {
+	for name, change := range map[string]func(*faulty){"lane per kind": func(*faulty) {}, "kinds together": together, "rest handled": func(*faulty) {}} {
+		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(f *fixture) {
 				var m durable.Mux
 				m.Handle("slow/", hang, &durable.WorkOptions{Concurrency: 2, MaxHeld: 20, DrainTimeout: -1})
 				m.Handle("quick/", f.noted("", nil), &durable.WorkOptions{MaxHeld: 200, DrainTimeout: -1})
-				if rest {
+				if name == "rest handled" {
 					m.Handle("/", hang, &durable.WorkOptions{DrainTimeout: -1})
 				}
 				for i := range 300 { // more than the kinds may hold together
@@ -202,7 +198,7 @@ func TestKindThatHangsDelaysNoOther(t *testing.T) {
 				for i, firing := range f.firings() {
 					assert.Less(t, firing.Lateness, 100*time.Millisecond, i)
 				}
-			})
+			}, change)
 		})
 	}
 }

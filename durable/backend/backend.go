@@ -12,6 +12,7 @@ type Limits struct {
 	LeaseBatch int           // rows per call of Lease
 	MaxBatch   int           // operations per call of Apply, Claim, and Finish
 	MaxPayload int           // bytes
+	Together   int           // rows of a store from which on Lease says Apart for a lane with Kinds, or 0 if it takes no such lane
 }
 
 // Stats are the sizes of a store.

@@ -144,6 +144,10 @@ func (b *sqliteBackend) disconnect() (err error) {
 	return err
 }
 
+// manyRows is the size from which on a store has the index of kinds, whatever the looks of its workers meet: no call writes
+// during the build, whose time grows with the number of rows.
+const manyRows = 100_000
+
 // Limits implements backend.Backend.
 func (b *sqliteBackend) Limits() backend.Limits {
 	return backend.Limits{
@@ -152,6 +156,7 @@ func (b *sqliteBackend) Limits() backend.Limits {
 		LeaseBatch: 1000,
 		MaxBatch:   2000,
 		MaxPayload: 1 << 20,
+		Together:   manyRows,
 	}
 }
 

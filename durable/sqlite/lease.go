@@ -15,8 +15,14 @@ const (
 	hasKind = "instr(key, x'2f') > 0"
 )
 
-// PrepareKinds implements backend.Backend. A store has the index only if its workers lease
-// kinds.
+// isLarge reports whether the store has manyRows.
+func isLarge(c *conn) (bool, error) {
+	n, err := c.query("SELECT pending + claimed FROM hwt_store").integer()
+	return n >= manyRows, err
+}
+
+// PrepareKinds implements backend.Backend. A store has the index only if lanes of kinds need it: each entry
+// is in the index, in a page per kind.
 func (b *sqliteBackend) PrepareKinds(ctx context.Context) error {
 	const find, create = "SELECT count(*) FROM sqlite_schema WHERE type = 'index' AND name = 'hwt_kind' AND sql = CAST(? AS TEXT)",
 		"CREATE INDEX hwt_kind ON hwt_entries (" + kindOf + ", due, key, slot, grp) WHERE " + hasKind
@@ -73,6 +79,9 @@ func (p *readerPool) Lease(ctx context.Context, req backend.LeaseRequest) (lanes
 				continue
 			}
 			lane, damage, err := leaseLane(c, &req, &req.Lanes[i], len(stopped) > 0)
+			if len(req.Lanes[i].Kinds) > 0 && err == nil && !lane.Apart {
+				lane.Apart, err = isLarge(c)
+			}
 			lanes, damaged = append(lanes, lane), errors.Join(damaged, damage)
 			if err != nil {
 				return err
@@ -95,7 +104,11 @@ func leaseLane(c *conn, req *backend.LeaseRequest, lane *backend.Lane, somePause
 		}
 	}
 	without := repeated(lane.Without)
-	q := c.query(leaseRows(lane, len(without), len(req.Schedules), somePaused)).inLane(lane, end, lane.Selects())
+	kinds := repeated(lane.Kinds)
+	q := c.query(leaseRows(lane, len(kinds), len(without), len(req.Schedules), somePaused)).inLane(lane, end, lane.Selects())
+	for _, kind := range kinds {
+		q.bytesOf(kind)
+	}
 	if lane.Group != nil {
 		q.bytesOf(*lane.Group)
 	}
@@ -124,19 +137,22 @@ func look(c *conn, req *backend.LeaseRequest, lane *backend.Lane) (end backend.C
 		})
 		return found, err
 	}
-	if more, err = last("due, key, slot", max(1, backend.LookLimit/len(req.Lanes))-1); !more && err == nil {
+	if more, err = last("due, key, slot", req.Looks(lane)-1); !more && err == nil {
 		_, err = last("due DESC, key DESC, slot DESC", 0)
 	}
 	return end, more, err
 }
 
-// leaseRows returns the statement that reads the rows of a lane. If the lane leaves groups out, the statement passes over
-// their rows in the index.
-func leaseRows(lane *backend.Lane, without, schedules int, somePaused bool) string {
+// leaseRows returns the statement that reads the rows of a lane. The statement passes over rows of other groups, and of kinds that
+// are not among Kinds, in the index.
+func leaseRows(lane *backend.Lane, kinds, without, schedules int, somePaused bool) string {
 	sql, order := "SELECT "+columns, "due, key, slot"
 	if lane.Selects() {
 		order = "d, k, s"
 		sql += " FROM (SELECT due AS d, key AS k, slot AS s" + fromLane(lane, true)
+		if kinds > 0 {
+			sql += " AND " + kindOf + " IN (" + parameters(kinds) + ")"
+		}
 		if lane.Group != nil {
 			sql += " AND ifnull(grp, x'') = ?"
 		}

@@ -33,6 +33,7 @@ func Run(t *testing.T, open func(t testing.TB) backend.Backend) {
 		{"FieldsSurvive", testFieldsSurvive},
 		{"SchedulesFilterLeases", testSchedulesFilterLeases},
 		{"LanesSeparateKindsAndGroups", testLanes},
+		{"LaneOfKindsPassesOverFewOthers", testTogether},
 		{"CursorPagesThroughEqualDueTimes", testCursor},
 		{"PagesContainClaimedRowsOnRequest", testClaimedPages},
 		{"LargePayloadsEndBatches", testLargePayloads},

@@ -3,6 +3,7 @@ package backendtest
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/hashedwheel/hwt/durable/backend"
@@ -35,9 +36,44 @@ func testLanes(t *testing.T, b backend.Backend) {
 				lanes[i].Kind = kind[i]
 			}
 		}
-		split(rng, lanes, groups)
+		if split(rng, lanes, groups); b.Limits().Together > 0 && rng.IntN(3) == 0 {
+			lanes = []backend.Lane{{Kinds: kinds[1 : 2+rng.IntN(4)], Max: 1 + rng.IntN(30)}}
+		}
 		got, want := leaseLanes(t, b, lanes), leaseLanes(t, m, lanes)
 		equal(t, fmt.Sprintf("rows of lanes %+v", lanes), fmt.Sprintf("%q", got), fmt.Sprintf("%q", want))
+	}
+}
+
+// testTogether expects a lane of several kinds to pass over a bounded number of other rows per call.
+func testTogether(t *testing.T, b backend.Backend) {
+	if b.Limits().Together == 0 {
+		t.Skip("the backend takes no lane of several kinds")
+	}
+	worker := join(t, b)
+	lane := backend.Lane{Kinds: []string{"a/", "b/"}, Max: 3}
+	look := func() backend.Leased {
+		t.Helper()
+		some := must(b.Lease(t.Context(), backend.LeaseRequest{Worker: worker, Until: farDue + 50, Lanes: []backend.Lane{lane}}))(t)[0]
+		lane.After = some.Reached
+		return some
+	}
+	var ops []backend.Op
+	for i := range backend.TogetherLimit {
+		op := set(fmt.Sprintf("%s/%04d", []string{"a", "ab", "other"}[i%3], i), farDue)
+		if i%3 == 0 { // a row that the worker leaves to others
+			op.Row.Every, op.Row.Schedule = "every", "unknown"
+		}
+		ops = append(ops, op)
+	}
+	for _, key := range []string{"b/1", "a/1", "c/1", "b/2", "b/3", "plain", "a/2"} {
+		ops = append(ops, set(key, farDue+int64(len(ops))-backend.TogetherLimit+1))
+	}
+	for part := range slices.Chunk(ops, b.Limits().MaxBatch) {
+		must(b.Apply(t.Context(), part))(t)
+	}
+	for _, want := range []string{"[] true true", "[b/1 a/1 b/2] true false", "[b/3 a/2] false false", "[] false false"} {
+		some := look()
+		equal(t, "rows, More, and Apart", fmt.Sprint(keys(some.Rows), some.More, some.Apart), want)
 	}
 }
 

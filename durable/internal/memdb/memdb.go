@@ -314,13 +314,14 @@ func (m *DB) Lease(ctx context.Context, req backend.LeaseRequest) (lanes []backe
 	for i := range req.Lanes {
 		lane := &req.Lanes[i]
 		whole := backend.Lane{Kind: lane.Kind}
+		most := req.Looks(lane)
 		rows := m.all(ByDue, func(r *backend.Row) bool {
 			return r.State == backend.Pending && r.Due <= req.Until && whole.Has(r) && r.Cursor().Compare(lane.After) > 0 && !m.paused(r) &&
 				(r.Schedule == "" || slices.Contains(req.Schedules, r.Schedule))
 		})
 		more, end := false, lane.After
-		if more = lane.Selects() && len(rows) > backend.LookLimit; more {
-			rows = rows[:backend.LookLimit]
+		if more = lane.Selects() && len(rows) > most; more {
+			rows = rows[:most]
 		}
 		if len(rows) > 0 {
 			end = rows[len(rows)-1].Cursor()
