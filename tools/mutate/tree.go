@@ -132,9 +132,10 @@ func (t *tree) try(m mutant) (v verdict) {
 	return v
 }
 
-// test runs the tests that must find m, and takes no result from the test cache.
+// test runs the tests that must find m, and takes no result from the test cache. It runs named subtests in full: -short
+// may skip them.
 func (t *tree) test(m mutant) (out string, err error) {
-	args := []string{"test", "-count=1", "-short", "-failfast", "-vet=off", "-timeout", t.limit(m).String(), "-run", m.run}
+	args := []string{"test", "-count=1", fmt.Sprint("-short=", !strings.Contains(m.run, "/")), "-failfast", "-vet=off", "-timeout", t.limit(m).String(), "-run", m.run}
 	return t.run(filepath.Join(t.dir, t.moduleOf(m)), append(args, m.tests...)...)
 }
 
