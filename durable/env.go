@@ -24,6 +24,17 @@ type env struct {
 	doubt   atomic.Int64 // time of the last call that failed
 }
 
+// mostTogether bounds the kinds that one feed reads: each kind is a parameter of a statement.
+const mostTogether = 1000
+
+// together returns the number of rows of a store from which on each kind of a Mux needs a feed, or 0 if each kind always does.
+func (e *env) together(kinds int) int {
+	if kinds > mostTogether {
+		return 0
+	}
+	return e.limits.Together
+}
+
 // untilDue returns the time until a row is due on the database's clock.
 func (e *env) untilDue(r *backend.Row) time.Duration { return time.Duration(r.Due - e.clock.nanos()) }
 

@@ -36,10 +36,11 @@ type feed struct {
 // together has the feeds of the kinds of a Mux while one feed reads the rows of all these kinds. A hundred looks cost more
 // than one, and need an index with a place per kind. One feed suffices while no kind can keep another waiting.
 type together struct {
-	feeds  []*feed       // of the kinds
-	apart  bool          // the rows of a kind must not wait for the rows of another any longer
-	failed time.Time     // last call of PrepareKinds
-	pause  time.Duration // until the next call
+	feeds   []*feed       // of the kinds
+	apart   bool          // the rows of a kind must not wait for the rows of another any longer
+	overdue int           // batches in succession, of any number of looks, that ended before the present
+	failed  time.Time     // last call of PrepareKinds
+	pause   time.Duration // until the next call
 }
 
 // lagging is the number of batches after which overdue rows are a backlog.

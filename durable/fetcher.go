@@ -89,6 +89,8 @@ func (f *fetcher) sweeps(since time.Duration) (due []*feed) {
 		each.sweep = each.sweep || wanted
 		if each.sweep && f.flights.halfEmpty(each.kind) {
 			due = append(due, each)
+		} else if each.sweep && each.kind == nil { // the rows of a kind would wait for the room of others
+			f.together.apart = true
 		}
 	}
 	return due
@@ -119,12 +121,12 @@ func (f *fetcher) leaseRows(ctx context.Context) error {
 			p.mark = backend.Cursor{}
 		}
 	}
-	for begun, batch := time.Now(), 1; len(more) > 0 && ctx.Err() == nil; batch++ {
+	for begun := time.Now(); len(more) > 0 && ctx.Err() == nil; {
 		var err error
 		if more, err = f.leaseBatch(ctx, id, more); err != nil {
 			return err
 		}
-		if f.isApart(batch, more) && f.part(ctx) {
+		if f.isApart(more) && f.part(ctx) {
 			return nil
 		}
 		if time.Since(begun) >= f.limits.Poll { // other positions, sweeps, and adoption have their turns
@@ -135,13 +137,18 @@ func (f *fetcher) leaseRows(ctx context.Context) error {
 	return f.lookBehind(ctx, id)
 }
 
-// isApart reports whether each kind needs a feed now that one feed has read a number of batches.
-func (f *fetcher) isApart(batches int, more []*position) bool {
-	if f.together == nil {
+// isApart reports whether each kind needs a feed now that one feed has read a batch.
+func (f *fetcher) isApart(more []*position) bool {
+	t := f.together
+	if t == nil {
 		return false
 	}
-	lags := batches >= lagging && len(more) > 0 && more[0].mark.Due < f.clock.nanos()
-	return f.together.apart || lags
+	if len(more) > 0 && more[0].mark.Due < f.clock.nanos() {
+		t.overdue++
+	} else {
+		t.overdue = 0
+	}
+	return t.apart || t.overdue >= lagging
 }
 
 // part gives each kind a feed, which begins with a sweep. If the database cannot prepare for it, part reports false, and
@@ -152,7 +159,7 @@ func (f *fetcher) part(ctx context.Context) bool {
 		return false
 	}
 	if err := f.backend.PrepareKinds(ctx); err != nil {
-		t.failed, t.pause = time.Now(), max(sweepEvery, 2*t.pause)
+		t.failed, t.pause = time.Now(), min(max(sweepEvery, 2*t.pause), time.Minute)
 		if ctx.Err() == nil {
 			f.trouble("durable: cannot prepare the database for separate looks at kinds; retrying", err, "pause", t.pause)
 		}

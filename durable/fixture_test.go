@@ -142,6 +142,7 @@ func (f *faulty) Lease(ctx context.Context, req backend.LeaseRequest) ([]backend
 	f.mu.Lock()
 	f.kinds = len(req.Lanes[len(req.Lanes)-1].Kinds)
 	f.mu.Unlock()
+	f.wait("Lease")
 	lanes, err := f.DB.Lease(ctx, req)
 	for i := range lanes {
 		var marked error

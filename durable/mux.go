@@ -9,9 +9,10 @@ import (
 // part of its key before the first slash. The zero value has no kinds. A Mux must not change
 // after it was passed to [Store.WorkMux].
 //
-// A worker leases only entries of the kinds that its Mux handles. Entries of other kinds wait, at no
-// cost to the worker, for a worker that handles them: during a deployment, the new version's kinds
-// wait for the new version.
+// A worker leases only entries of the kinds that its Mux handles. Entries of other kinds wait for a worker
+// that handles them: during a deployment, the new version's kinds wait for the new version. They cost the worker
+// nothing, except in a SQLite store without an index of kinds (see [Store.WorkMux]): every few seconds, the worker
+// passes over those that are due, up to 4,999 of them.
 type Mux struct {
 	patterns []string
 	handlers []Handler

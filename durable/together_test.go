@@ -92,17 +92,64 @@ func TestKindsPartBeforeTheyWait(t *testing.T) {
 	}
 }
 
+// A look ends after Poll, however few batches it has read.
+func TestKindsPartInSlowLooksAtABacklog(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		var m durable.Mux
+		m.Handle("a/", hang, nil)
+		m.Handle("b/", f.noted("", nil), &durable.WorkOptions{DrainTimeout: -1})
+		f.b.delay("Lease", 100*time.Millisecond)
+		defer f.workMux(&m)()
+		time.Sleep(time.Second)
+		f.store("a/", "", 20_000, -time.Hour)
+		f.store("b/", "", 10, 0)
+		time.Sleep(3 * time.Second)
+		kinds, prepared := f.b.looks()
+		assert.Equal(t, []int{0, 1}, []int{kinds, prepared})
+		assert.Len(t, f.firings(), 10)
+	}, together)
+}
+
+// A dropped entry must not wait until other kinds leave room for a sweep.
+func TestKindsPartWhenASweepMustWait(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		var m durable.Mux
+		m.Handle("a/", hang, &durable.WorkOptions{MaxHeld: 700, DrainTimeout: -1})
+		m.Handle("b/", f.noted("", nil), &durable.WorkOptions{Concurrency: 1, MaxHeld: 10, DrainTimeout: -1})
+		defer f.workMux(&m)()
+		f.store("a/", "", 600, 10*time.Millisecond)
+		f.store("b/", "", 10, 900*time.Millisecond)
+		time.Sleep(500 * time.Millisecond)
+		_, err := f.Set(t.Context(), durable.Entry{Key: "b/first", Due: time.Now().Add(100 * time.Millisecond)})
+		require.NoError(t, err)
+		time.Sleep(time.Second)
+		kinds, prepared := f.b.looks()
+		assert.Equal(t, []int{0, 1}, []int{kinds, prepared})
+		assert.Len(t, f.firings(), 11)
+	}, together)
+}
+
 func TestLargeStoreIsPreparedForKindsFirst(t *testing.T) {
-	for n, want := range map[int]error{999: nil, 1000: errGone} {
-		t.Run(fmt.Sprint(n, " entries"), func(t *testing.T) {
+	for name, test := range map[string]struct {
+		entries, kinds int
+		want           error
+	}{
+		"small":      {999, 1, nil},
+		"large":      {1000, 1, errGone},
+		"many kinds": {0, 1000, nil},
+		"most kinds": {0, 1001, errGone},
+	} {
+		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(f *fixture) {
-				f.store("other/", "", n, time.Hour)
+				f.store("other/", "", test.entries, time.Hour)
 				f.b.set("PrepareKinds", errGone)
 				var m durable.Mux
-				m.Handle("a/", hang, nil)
+				for i := range test.kinds {
+					m.Handle(fmt.Sprint(i, "/"), hang, nil)
+				}
 				ctx, cancel := context.WithTimeout(f.t.Context(), time.Second)
 				defer cancel()
-				require.ErrorIs(f.t, f.WorkMux(ctx, &m), want)
+				require.ErrorIs(f.t, f.WorkMux(ctx, &m), test.want)
 			}, together)
 		})
 	}

@@ -28,14 +28,14 @@ func (s *Store) Work(ctx context.Context, handler Handler, options *WorkOptions)
 // WorkMux is Work for the kinds of a Mux. Each kind has its own WorkOptions. The longest DrainTimeout
 // counts for all of them.
 //
-// The first WorkMux without the pattern "/" creates an index of the kinds in the database. This
-// takes time in a large store. WorkMux returns its error. A small SQLite store gets the index later, if at all: when it has
-// 100,000 entries, or when entries that are due and have no handler, or no room in memory, would keep others waiting.
-// Errors are then logged, and WorkMux tries again.
+// On PostgreSQL, in a SQLite store with 100,000 entries, and for more than 1,000 kinds, the first WorkMux without the pattern
+// "/" creates an index of the kinds in the database. This takes time in a large store. WorkMux returns its error. A smaller
+// SQLite store gets the index later, if at all: when it has 100,000 entries, or when a backlog, or entries that are due and
+// have no handler or no room in memory, would keep others waiting. Errors are then logged, and WorkMux tries again.
 func (s *Store) WorkMux(ctx context.Context, m *Mux) error {
 	ks, err := m.complete(&s.counts.kinds)
 	if err == nil && !slices.Contains(m.patterns, "/") {
-		err = s.prepareKinds(ctx)
+		err = s.prepareKinds(ctx, len(ks))
 	}
 	if err != nil {
 		return fmt.Errorf("durable: WorkMux: %w", err)
@@ -43,9 +43,9 @@ func (s *Store) WorkMux(ctx context.Context, m *Mux) error {
 	return s.work(ctx, "WorkMux", ks, m.handlers)
 }
 
-// prepareKinds prepares a store for looks at kinds, unless one look at all kinds may suffice.
-func (s *Store) prepareKinds(ctx context.Context) error {
-	if small := int64(s.limits.Together); small > 0 {
+// prepareKinds prepares a store for looks at a number of kinds, unless one look at all kinds may suffice.
+func (s *Store) prepareKinds(ctx context.Context, kinds int) error {
+	if small := int64(s.together(kinds)); small > 0 {
 		st, err := s.backend.Stats(ctx, nil)
 		if err != nil || st.Pending+st.Claimed < small {
 			return err

@@ -73,7 +73,7 @@ func newWorker(ctx context.Context, e *env, all *works, ks []*kind, handlers []H
 	w.claimer = newClaimer(shared, w.completer, w.limiter, w.dispatchers)
 	w.fetcher = &fetcher{common: shared, claimer: w.claimer, limiter: w.limiter, sharer: w.sharer, wakeOthers: func() { all.wake(w) },
 		kinds: names, schedules: slices.Sorted(maps.Keys(schedules)), serial: serial, feeds: feeds}
-	if e.limits.Together > 0 && len(names) > 0 {
+	if len(names) > 0 && e.together(len(names)) > 0 {
 		w.fetcher.feeds, w.fetcher.together = []*feed{newFeed(nil)}, &together{feeds: feeds}
 	}
 	return w, nil
