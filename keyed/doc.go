@@ -17,9 +17,7 @@
 //
 // Use keyed when timeouts belong to things that have an ID, such as sessions, orders or
 // devices. If you already hold the [hwt.Timeout], use an [hwt.Timer] directly; which is
-// cheaper. A plain map of timeouts is also cheaper if keys are mostly moved, as by the
-// heartbeats of a million devices, and you need none of the guarantees below. Among that
-// many keys, memory access dominates. docs/programs.md has numbers.
+// cheaper. docs/programs.md compares keyed with plain maps of timeouts.
 //
 // The package follows the TimingWheel of go-zero's core/collection and runs on
 // any [hwt.Timer].

@@ -20,7 +20,7 @@ kernel.`
 var requests = program{
 	name: "requests", title: "An HTTP server with request deadlines",
 	text:   requestsText + " The handler calls Err once.",
-	remark: "There is nothing to gain: a request costs so much that its deadline does not show.",
+	remark: "There is nothing to gain: a deadline costs a few percent of a request, with either package.",
 	sides:  deadlineSides(serve(func(ctx context.Context) { must(ctx.Err()) })),
 }
 

@@ -23,7 +23,7 @@ var sessions = program{
 	text: `200,000 sessions live for a second. For two seconds, random sessions are looked up
 400,000 times per second, and created again if they are gone. go-cache cleans up twice
 per second.`,
-	remark: "`cache` takes more memory, because each entry has a place in a wheel. It never stops\n" +
+	remark: "`cache` takes more memory and CPU time, because each entry has a place in a wheel. It never stops\n" +
 		"all lookups for a clean-up, and lookups take no lock. This load shows neither, because\n" +
 		"it has one goroutine.",
 	sides: []side{

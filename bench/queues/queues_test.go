@@ -231,7 +231,7 @@ func cpu(q queue) (used time.Duration) {
 
 func TestComparison(t *testing.T) { measure(t, "comparison", length.String(), columns, compare) }
 func TestSnapshot(t *testing.T) {
-	measure(t, "snapshot", "twice "+length.String(), snapshotColumns, snapshot)
+	measure(t, "snapshot", length.String()+" without and with the snapshot", snapshotColumns, snapshot)
 }
 func TestBurst(t *testing.T) {
 	measure(t, "burst", fmt.Sprintf("%d jobs", *many), burstColumns, burst)
@@ -257,7 +257,7 @@ func measure(t *testing.T, name, size string, columns []string, f func(*testing.
 		}
 	}
 	if *out != "" && !t.Failed() {
-		origin := fmt.Sprintf("Commit %s, %s, %d processors, load average %s at the end, medians of %d rounds of %s.\n\n",
+		origin := fmt.Sprintf("Commit %s, %s, %d processors, load average %s at the end, medians (rounds: %d) of %s.\n\n",
 			bytes.TrimSpace(commit), time.Now().Format(time.DateOnly), runtime.NumCPU(), loadAverage(), *rounds, size)
 		require.NoError(t, replace(*out, name, origin+table(columns, results)))
 	}

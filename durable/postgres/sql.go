@@ -129,7 +129,7 @@ const (
 	// Pages end at the latest with the row at which their payloads reach $4 bytes. Of a table without statistics, the planner
 	// expects one in 200 rows if a column is equal to a value, and would sort all rows of a prefix.
 	pageSQL = `SELECT {cols} FROM (SELECT *, sum(octet_length(payload)) OVER (ORDER BY key, slot ROWS UNBOUNDED PRECEDING) - octet_length(payload) AS before
-		FROM {s}.entry WHERE (key, slot) > ($1::bytea, $2::int8) AND ($3::bytea IS NULL OR key < $3) AND state <= CASE WHEN $6 THEN 1 ELSE 0 END
+		FROM {s}.entry WHERE (key, slot) > ($1::bytea, $2::int8) AND ($3::bytea IS NULL OR key < $3) AND state <= CASE WHEN $6 THEN 32767 ELSE 0 END
 		ORDER BY key, slot LIMIT $5) p WHERE before < $4 ORDER BY key, slot`
 	deadPageSQL = `SELECT {cols}, error, given_up FROM (SELECT *, sum(octet_length(payload)) OVER (ORDER BY key, generation ROWS UNBOUNDED PRECEDING) - octet_length(payload) AS before
 		FROM {s}.dead WHERE (key, generation) > ($1::bytea, $2::int8) AND ($3::bytea IS NULL OR key < $3)
