@@ -299,17 +299,14 @@ func (f *fetcher) adopt(ctx context.Context) (more bool) {
 		return false
 	}
 	rows, err := f.backend.Adopt(ctx, id, f.kinds, n)
-	if err = f.withoutDamage(err); err != nil {
-		if ctx.Err() == nil {
-			f.trouble("durable: cannot take over entries of other workers; retrying", err)
-		}
-		return false
+	if err = f.withoutDamage(err); err != nil && ctx.Err() == nil {
+		f.trouble("durable: cannot take over entries of other workers; retrying", err)
 	}
 	f.counts.adopted.Add(int64(len(rows)))
 	for i := range rows {
 		f.accept(rows[i], true)
 	}
-	return len(rows) == n || backend.Payloads(rows) >= backend.BatchBytes
+	return err == nil && (len(rows) == n || backend.Payloads(rows) >= backend.BatchBytes)
 }
 
 // offer takes near rows of this store, and returns the rows that it does not take: there is no

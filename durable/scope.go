@@ -53,10 +53,10 @@ func (s Scope) String() string {
 	return "no entries"
 }
 
-// noneOf is ErrNotFound for what a scope may have.
+// noneOf is ErrNotFound for a missing pause or limit of a scope.
 type noneOf string
 
-// Error says what the scope has not.
+// Error names the missing one.
 func (n noneOf) Error() string { return "no " + string(n) + " of exactly this scope found" }
 
 // Is makes the error ErrNotFound.

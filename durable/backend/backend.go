@@ -82,7 +82,7 @@ type Backend interface {
 	// Adopt claims for worker up to max claimed rows of workers that have lost their leases,
 	// and frees the rows that those workers had leased. The rows stay claimed throughout: see
 	// [Row.AdoptedBy] for their Crashes. Rows of kinds that are not in kinds stay as they are, unless
-	// kinds is empty.
+	// kinds is empty. An error may concern rows that are not among the returned ones.
 	Adopt(ctx context.Context, worker int64, kinds []string, max int) ([]Row, error)
 
 	// Claim claims rows for worker, and returns an answer for each. It returns

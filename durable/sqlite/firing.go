@@ -339,6 +339,7 @@ func (r *rejections) finish(ctx context.Context, worker int64, outcomes []backen
 // retry tries the outcomes again.
 func (r *rejections) retry(ctx context.Context) {
 	for worker, outcomes := range r.take() {
+		tried := len(outcomes)
 		_, rejected, err := r.finish(ctx, worker, outcomes)
 		if err == nil && len(rejected) < len(outcomes) {
 			r.announce(nil) // a retry may be due
@@ -346,7 +347,7 @@ func (r *rejections) retry(ctx context.Context) {
 		if err == nil {
 			outcomes = at(outcomes, rejected)
 		}
-		r.keep(worker, outcomes) // if there is no room, the entries fire again after the lease
+		r.putBack(worker, outcomes, tried)
 	}
 }
 
@@ -358,10 +359,14 @@ func (t *txn) finishAll(worker int64, outcomes []backend.Outcome) (applied []boo
 		return err
 	})
 	for i := 0; i < len(outcomes) && err == nil; i++ {
-		if o := &outcomes[i]; o.Last != "" && (applied[i] || o.InTx) { // see Notes
+		if o := &outcomes[i]; o.Last != "" && (applied[i] || o.InTx) && t.rejected[i] == nil { // see Notes
 			_, err = t.c.query("UPDATE hwt_entries SET last = ? WHERE key = ? AND slot = 0 AND holder = 0 AND every = ?").
 				blob(o.Last).blob(o.Key).blob(o.Every).exec()
-			if t.rejected != nil && concernsRow(err) && !t.c.GetAutocommit() {
+			switch {
+			case t.rejected == nil || !concernsRow(err):
+			case t.c.GetAutocommit(): // rolled back by a trigger
+				t.rejected[i] = err
+			default:
 				err = nil // the outcome counts without it
 			}
 		}

@@ -104,7 +104,7 @@ type rejections struct {
 
 	mu  sync.Mutex
 	all map[int64][]backend.Outcome // by worker. Guarded by mu.
-	n   int                         // number of outcomes. Guarded by mu.
+	n   int                         // number of outcomes, also of those that are tried. Guarded by mu.
 }
 
 // keep takes over outcomes of a worker, and reports whether there is room.
@@ -113,10 +113,7 @@ func (r *rejections) keep(worker int64, some []backend.Outcome) bool {
 	defer r.mu.Unlock()
 	room := len(some) <= maxRejected-r.n
 	if room && len(some) > 0 {
-		if r.all == nil {
-			r.all = make(map[int64][]backend.Outcome)
-		}
-		r.all[worker] = append(r.all[worker], some...)
+		r.add(worker, some)
 		r.n += len(some)
 	}
 	return room
@@ -129,10 +126,27 @@ func (r *rejections) some() bool {
 	return r.n > 0
 }
 
-// take returns all outcomes, and forgets them.
+// take returns all outcomes for a try. They keep their room until putBack.
 func (r *rejections) take() (all map[int64][]backend.Outcome) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	all, r.all, r.n = r.all, nil, 0
+	all, r.all = r.all, nil
 	return all
+}
+
+// putBack keeps the rest of the outcomes of a worker that were tried.
+func (r *rejections) putBack(worker int64, rest []backend.Outcome, tried int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.n -= tried - len(rest); len(rest) > 0 {
+		r.add(worker, rest)
+	}
+}
+
+// add adds outcomes of a worker. The caller holds mu.
+func (r *rejections) add(worker int64, some []backend.Outcome) {
+	if r.all == nil {
+		r.all = make(map[int64][]backend.Outcome)
+	}
+	r.all[worker] = append(r.all[worker], some...)
 }

@@ -2,6 +2,7 @@ package sqlite_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -171,10 +172,13 @@ func TestRejectedAdoptionLeavesTheOthers(t *testing.T) {
 			rows, err := b.Adopt(ctx, worker, nil, 10)
 			require.ErrorContains(t, err, `key "bad"`)
 			require.Len(t, rows, 2)
-			accept()
-			rows, err = b.Adopt(ctx, worker, nil, 10)
+			_, err = b.Heartbeat(ctx, worker, 0)
 			require.NoError(t, err)
-			require.Len(t, rows, 1)
+			var k keysOf
+			k.work(t, s)
+			require.Eventually(t, func() bool { return slices.Equal([]string{"a", "c"}, k.sorted()) }, time.Minute, 10*time.Millisecond)
+			accept()
+			require.Eventually(t, func() bool { return slices.Equal([]string{"a", "bad", "c"}, k.sorted()) }, time.Minute, 10*time.Millisecond)
 			require.NoError(t, s.Verify(ctx))
 		})
 	}
@@ -220,6 +224,30 @@ func TestRejectedOutcomesAreBounded(t *testing.T) {
 	require.NoError(t, err)
 	_, err = b.Finish(ctx, worker, outcomes[1000:])
 	require.ErrorContains(t, err, `key "k1000"`)
+}
+
+// The note of the last run of a series is rejected. The outcomes of other entries are stored.
+func TestRejectedNoteLeavesTheOthers(t *testing.T) {
+	for name, body := range rejections {
+		t.Run(name, func(t *testing.T) {
+			s := open(t, temp(t), nil)
+			_, err := s.DB().ExecContext(t.Context(), "CREATE TRIGGER reject BEFORE UPDATE OF last ON hwt_entries WHEN new.last IS NOT old.last BEGIN "+body+"; END")
+			require.NoError(t, err)
+			_, err = s.Set(t.Context(), durable.Entry{Key: "bad", Due: time.Now(), Every: durable.Every{Spec: "@every 1h"}})
+			require.NoError(t, err)
+			for _, key := range []string{"a", "c"} {
+				_, err := s.Set(t.Context(), entryDue(key, 0))
+				require.NoError(t, err)
+			}
+			var k keysOf
+			k.work(t, s)
+			require.Eventually(t, func() bool {
+				_, err := s.Get(t.Context(), "a")
+				_, claimed := sizes(t, s)
+				return len(k.sorted()) == 3 && errors.Is(err, durable.ErrNotFound) && claimed <= 1
+			}, time.Minute, 10*time.Millisecond)
+		})
+	}
 }
 
 // A unique index of the user rejects the second entry. INSERT OR REPLACE would delete the first one.
