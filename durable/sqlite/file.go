@@ -106,9 +106,9 @@ func checkOwnLog(c *conn, path string) error {
 }
 
 // leaveForeignLog sets the log of another file aside. While it does so, no connection can bring the file into WAL mode,
-// since that needs the lock, too.
+// since that needs the lock, too. It waits for others that do the same, or read the file.
 func (f *storeFiles) leaveForeignLog(ctx context.Context, c *conn) error {
-	for {
+	for begun := time.Now(); ; time.Sleep(time.Millisecond) {
 		foreign, file, err := hasForeignLog(c, f.path)
 		if !foreign {
 			return err
@@ -133,7 +133,11 @@ func (f *storeFiles) leaveForeignLog(ctx context.Context, c *conn) error {
 // lockExclusive locks a file as SQLite does. After an error, the file may be locked in part.
 func lockExclusive(file vfs.File) error {
 	for _, level := range [...]vfs.LockLevel{vfs.LOCK_SHARED, vfs.LOCK_RESERVED, vfs.LOCK_EXCLUSIVE} {
-		if err := file.Lock(level); err != nil {
+		err := file.Lock(level)
+		if err != nil && err.Error() == sqlite3.BUSY.Error() {
+			return sqlite3.BUSY // the driver's own type is not exported
+		}
+		if err != nil {
 			return err
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ncruces/go-sqlite3"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -119,6 +120,26 @@ func TestOtherLibraryCannotDropLocks(t *testing.T) {
 	require.ErrorIs(t, syscall.FcntlFlock(index.Fd(), syscall.F_SETLK, write), syscall.EAGAIN)
 	require.NoError(t, tx.Commit())
 	require.NoError(t, syscall.FcntlFlock(index.Fd(), syscall.F_SETLK, write))
+}
+
+// A program that reads the file must not delay Open for ever.
+func TestOpenWithForeignLogIsBounded(t *testing.T) {
+	s, path := open(t, temp(t), nil), temp(t)
+	require.NoError(t, s.Backup(t.Context(), path))
+	require.NoError(t, os.WriteFile(path+"-wal", []byte("the last commits"), 0o600))
+	reader, err := os.Open(path)
+	require.NoError(t, err)
+	const lock, shared, sharedSize = 37, 0x40000002, 510 // F_OFD_SETLK, SQLite's lock bytes
+	require.NoError(t, syscall.FcntlFlock(reader.Fd(), lock, &syscall.Flock_t{Type: syscall.F_RDLCK, Start: shared, Len: sharedSize}))
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	_, err = sqlite.Open(ctx, path, nil)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	_, err = sqlite.Open(t.Context(), path, nil)
+	require.ErrorIs(t, err, sqlite3.BUSY)
+	require.ErrorContains(t, err, path+"-wal\" is the log of another file")
+	require.NoError(t, reader.Close())
+	open(t, path, nil)
 }
 
 // Locks may come later: an idle library in rollback mode has none.
