@@ -231,13 +231,35 @@ func TestClosedConnectionsOfDBAreReused(t *testing.T) {
 	require.Equal(t, first, number)
 }
 
+// firstFree occupies the free descriptors below the highest one, which the process may have inherited, and
+// returns the next number: RLIMIT_NOFILE limits numbers.
+func firstFree(t *testing.T) uint64 {
+	entries, err := os.ReadDir("/proc/self/fd")
+	require.NoError(t, err)
+	highest := uint64(0)
+	for _, e := range entries {
+		n, err := strconv.ParseUint(e.Name(), 10, 64)
+		require.NoError(t, err)
+		highest = max(highest, n)
+	}
+	for {
+		f, err := os.Open(os.DevNull)
+		require.NoError(t, err)
+		if n := uint64(f.Fd()); n > highest {
+			require.NoError(t, f.Close())
+			return n
+		}
+		t.Cleanup(func() { f.Close() })
+	}
+}
+
 // Whichever file finds no descriptor: SQLite says "unable to open database file" only.
 func TestOpenNamesAMissingDescriptor(t *testing.T) {
 	var limit syscall.Rlimit
 	require.NoError(t, syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit))
 	for more := uint64(0); ; more++ {
 		path, low := temp(t), limit
-		low.Cur = uint64(descriptors(t, "")) + more
+		low.Cur = firstFree(t) + more // a failed Open may leave connections parked
 		require.NoError(t, syscall.Setrlimit(syscall.RLIMIT_NOFILE, &low))
 		s, err := sqlite.Open(t.Context(), path, nil)
 		require.NoError(t, syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit))
