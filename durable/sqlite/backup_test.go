@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -111,6 +112,22 @@ func TestRestoreRejectsLeftLog(t *testing.T) {
 	}
 	require.NoError(t, sqlite.Restore(t.Context(), backup, path))
 	require.NotErrorIs(t, sqlite.Restore(t.Context(), backup, filepath.Join(path, "new")), durable.ErrInvalid, "not a directory")
+}
+
+func TestLogOfALongNameIsSetAside(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{strings.Repeat("n", 247), strings.Repeat("n", 224) + "äöü"} {
+		path := filepath.Join(dir, name)
+		require.NoError(t, open(t, temp(t), nil).Backup(t.Context(), filepath.Join(dir, "copy")))
+		require.NoError(t, os.Rename(filepath.Join(dir, "copy"), path))
+		require.NoError(t, os.WriteFile(path+"-wal", []byte("the last commits"), 0o600))
+		open(t, path, nil)
+		aside, err := filepath.Glob(filepath.Join(dir, "*-wal.*"))
+		require.NoError(t, err)
+		require.Len(t, aside, 1)
+		require.True(t, strings.HasPrefix(aside[0], filepath.Join(dir, name[:224])))
+		require.NoError(t, os.Remove(aside[0]))
+	}
 }
 
 // An operator moves a backup over the file of a service that was killed. Its log would destroy the backup.

@@ -23,9 +23,10 @@
 // the file, its log, or the log's index is deleted, moved, or replaced while the store is open,
 // the store closes within about 250 ms, with an error that names the file. Move or restore a
 // store only while no process has it open, and its log with it: SQLite would apply the log to the
-// file that has replaced the store's. A store that is open when its file is replaced renames its log,
-// and so does Open if it finds the log of another file beside a copy by [Store.Backup]. The new name is the
-// name of the log, a point, and the time. The log may have commits that the copy lacks.
+// file that has replaced the store's. A store that is open when its file is replaced renames its log
+// when it notices, within about 250 ms. Open does so, too, if it finds the log of another file beside a copy by
+// [Store.Backup]. The new name is the name of the log, a point, and the time; a name of more than 225 bytes is cut.
+// The log may have commits that the copy lacks.
 //
 // No other SQLite library of the process may open the file: libraries in C and
 // modernc.org/sqlite use POSIX locks. The kernel drops these when the process closes any

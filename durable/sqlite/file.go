@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/ncruces/go-sqlite3"
 	"github.com/ncruces/go-sqlite3/vfs"
@@ -49,15 +51,27 @@ func resolve(path string) (string, error) {
 	return file, errors.Join(err, checkLength(file))
 }
 
+// mostName is the longest name of a file, in the unit of nameLength.
+const mostName = 255
+
 // checkLength rejects a path for which SQLite's driver or the file system has no room: SQLite appends up to 8 bytes for
 // the names of its other files.
 func checkLength(path string) error {
-	const most, mostName, more = 1024, 255, len("-journal")
-	if name := filepath.Base(path); len(path)+more > most || len(name)+more > mostName {
-		return fmt.Errorf("%w: path of %d bytes with a name of %d bytes (expected: up to %d with a name of up to %d)",
-			backend.ErrInvalid, len(path), len(name), most-more, mostName-more)
+	const most, more = 1024, len("-journal")
+	if name, unit := nameLength(filepath.Base(path)); len(path)+more > most || name+more > mostName {
+		return fmt.Errorf("%w: path of %d bytes with a name of %d %s (expected: up to %d with a name of up to %d)",
+			backend.ErrInvalid, len(path), name, unit, most-more, mostName-more)
 	}
 	return nil
+}
+
+// nameLength returns the length of a name in the unit of the system's limit.
+func nameLength(name string) (n int, unit string) {
+	switch runtime.GOOS {
+	case "windows", "darwin", "ios":
+		return len(utf16.Encode([]rune(name))), "UTF-16 units"
+	}
+	return len(name), "bytes"
 }
 
 // checkLinks rejects a device and a pipe, and a file with several names. Each name would have its own
@@ -119,13 +133,12 @@ func (f *storeFiles) leaveForeignLog(ctx context.Context, c *conn) error {
 			}
 			return errors.Join(err, file.Unlock(vfs.LOCK_NONE))
 		}
-		if err = errors.Join(err, file.Unlock(vfs.LOCK_NONE)); !errors.Is(err, sqlite3.BUSY) {
+		err = errors.Join(err, file.Unlock(vfs.LOCK_NONE))
+		if !errors.Is(err, sqlite3.BUSY) || ctx.Err() != nil {
 			return err
 		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(time.Millisecond): // another process opens the file
+		if time.Since(begun) > busyFor {
+			return errors.Join(checkOwnLog(c, f.path), err)
 		}
 	}
 }
@@ -184,10 +197,16 @@ func (f *storeFiles) setAside() error {
 	return f.renameLog()
 }
 
-// renameLog renames the log of a file that has lost its name, and deletes the log's index.
+// renameLog renames the log of a file that has lost its name. Before, it deletes the log's index: a process that opens the
+// new file between the two must not apply the index to a new log.
 func (f *storeFiles) renameLog() error {
-	log := f.path + "-wal"
-	aside := log + "." + time.Now().UTC().Format("20060102T150405.000000000")
+	log, dir, name := f.path+"-wal", filepath.Dir(f.path), filepath.Base(f.path)
+	suffix := "-wal." + time.Now().UTC().Format("20060102T150405.000000000")
+	for len(name)+len(suffix) > mostName { // bytes fit every system
+		_, n := utf8.DecodeLastRuneInString(name)
+		name = name[:len(name)-n]
+	}
+	aside := filepath.Join(dir, name+suffix)
 	if err := os.Remove(f.path + "-shm"); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -195,7 +214,7 @@ func (f *storeFiles) renameLog() error {
 		return err
 	}
 	f.options.Logger.Warn("durable: another file has replaced the file of a log; the log has a new name", "file", f.path, "log", aside)
-	return nil
+	return syncDirectory(dir)
 }
 
 // lostName returns the first file that has lost its name, or "". It is deleted or moved, or
