@@ -82,8 +82,9 @@ func (l *Letters) check() error {
 	return nil
 }
 
-// selects reports whether d meets the conditions. A letter that was given up from the beginning of the call until now is left
-// out, or a handler that always fails would keep the call from ending. A letter that is more than a minute later than now is from before the clock was set back.
+// selects reports whether d meets the conditions. A letter that was given up from the beginning of the call until now is
+// left out, or a handler that always fails would keep the call from ending. A letter that is more than a minute later
+// than now is from before the clock was set back.
 func (l *Letters) selects(d *backend.Dead, begun, now time.Time) bool {
 	at := time.Unix(0, d.GivenUp)
 	return (!at.After(begun) || at.After(now.Add(time.Minute))) && (l.Before.IsZero() || at.Before(l.Before)) && strings.Contains(d.Error, l.Error) &&

@@ -122,7 +122,7 @@ func TestOtherLibraryCannotDropLocks(t *testing.T) {
 	require.NoError(t, syscall.FcntlFlock(index.Fd(), syscall.F_SETLK, write))
 }
 
-// A program that reads the file must not delay Open for ever.
+// A program that reads the file must not delay Open without a bound.
 func TestOpenWithForeignLogIsBounded(t *testing.T) {
 	s, path := open(t, temp(t), nil), temp(t)
 	require.NoError(t, s.Backup(t.Context(), path))
