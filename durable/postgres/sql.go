@@ -18,10 +18,12 @@ const recent = 10_000
 // planning are the settings for the statements of the backend. Statements on few rows must use an index in its order,
 // whatever the planner believes of a table that has just been filled: no scan of the table, no
 // join that reads all of the table, and no sort of all rows within the lead for one batch of them. The planner then
-// overestimates the reading of a sequence, and would compile it.
+// overestimates the reading of a sequence, and would compile it. Such a plan suits all arguments, so that the planner need
+// not plan a prepared statement again for each batch, unless the role asks for that.
 //
 // With row_security off, a statement fails instead of passing over rows that are hidden from the role.
 const planning = `set_config('jit', 'off', true), set_config('row_security', 'off', true),
+	set_config('plan_cache_mode', CASE WHEN current_setting('plan_cache_mode') = 'auto' THEN 'force_generic_plan' ELSE current_setting('plan_cache_mode') END, true),
 	set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
 	set_config('enable_nestloop', 'on', true), set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true)`
 
@@ -30,6 +32,19 @@ const planning = `set_config('jit', 'off', true), set_config('row_security', 'of
 // Statements that find rows by their keys write (e.holder + 0): the index of holders would find all rows of a worker.
 const named = `{s}.entry e JOIN unnest($1::bytea[], $2::int8[]) WITH ORDINALITY r (key, generation, n)
 	ON e.key = r.key AND e.slot = ANY(ARRAY[0::int8, r.generation]) AND e.generation = r.generation`
+
+// lockIf and lockEnd enclose a condition on the rows that the first two parameters name. The statement l locks the rows that
+// meet the condition, and passes over rows that another transaction has locked. One look at the index finds a row, where an array
+// of slots takes two.
+//
+// The ctid names the locked version, and saves the rest of the statement another look. A version that another transaction has
+// committed since the statement began is invisible: the row counts as locked.
+const (
+	lockIf = `WITH l AS (SELECT e.ctid, r.n FROM unnest($1::bytea[], $2::int8[]) WITH ORDINALITY r (key, generation, n)
+		CROSS JOIN LATERAL (SELECT ctid FROM {s}.entry WHERE key = r.key AND (slot = 0 OR slot = r.generation)
+			AND generation = r.generation AND (`
+	lockEnd = `) FOR UPDATE SKIP LOCKED) e) `
+)
 
 // firing is whether the worker of a claimed row lives. now() is the start of the transaction: a
 // snapshot may miss renewals since then. For an EXISTS, the database might read all workers first.
@@ -242,20 +257,17 @@ const (
 		WHERE e.key = r.key AND e.slot = r.slot AND (e.holder + 0) = $3`
 
 	// Positions in the arrays are returned, which are shorter than keys. The pauses are looked up behind the
-	// join: as a condition of the join, their expected cost makes the planner read the whole table.
-	claimSQL = `WITH l AS (SELECT e.key, e.slot, r.n FROM {named}
-			WHERE e.state = 0 ORDER BY e.key, e.slot FOR UPDATE OF e SKIP LOCKED)
-		UPDATE {s}.entry e SET (state, holder) = ROW(1, $3) FROM l
-		WHERE e.key = l.key AND e.slot = l.slot AND e.state = 0 AND NOT {paused} RETURNING l.n`
+	// look at the rows: as a condition of it, their expected cost makes the planner read the whole table.
+	claimSQL = lockIf + `state = 0` + lockEnd + `
+		UPDATE {s}.entry e SET (state, holder) = ROW(1, $3) FROM l WHERE e.ctid = l.ctid AND e.state = 0 AND NOT {paused} RETURNING l.n`
 	claimAgainSQL = `WITH l AS (SELECT e.key, e.slot, r.n FROM {named}
 			WHERE e.state = 1 AND (e.holder + 0) = $3 ORDER BY e.key, e.slot FOR UPDATE OF e SKIP LOCKED)
 		UPDATE {s}.entry e SET crashes = -abs(e.crashes) FROM l
 		WHERE e.key = l.key AND e.slot = l.slot AND e.state = 1 AND (e.holder + 0) = $3 RETURNING l.n`
 	ownSQL = `SELECT r.n FROM {named} WHERE e.state = 1 AND (e.holder + 0) = $3`
 	// See [backend.Outcome.Decide]. A row with crashes above 0 is adopted and not tried.
-	doneSQL = `WITH l AS (SELECT e.key, e.slot, r.n FROM {named}
-			WHERE e.state = 0 OR e.holder = $3 OR e.crashes > 0 ORDER BY e.key, e.slot FOR UPDATE OF e SKIP LOCKED)
-		DELETE FROM {s}.entry e USING l WHERE e.key = l.key AND e.slot = l.slot RETURNING l.n`
+	doneSQL = lockIf + `state = 0 OR holder = $3 OR crashes > 0` + lockEnd + `
+		DELETE FROM {s}.entry e USING l WHERE e.ctid = l.ctid RETURNING l.n`
 
 	pausedRowsSQL = `WITH l AS MATERIALIZED (SELECT e.key, e.grp, r.n FROM {named}) SELECT e.n FROM l e WHERE {paused}`
 	lockClaimsSQL = `SELECT key FROM pg_catalog.unnest($1::bytea[]) k (key)
