@@ -185,6 +185,9 @@ const maxHeadersSize = 8 << 10
 // encodeHeaders returns the column Headers of a row: names and values in the order of the names,
 // each after its length. Equal maps have equal encodings.
 func encodeHeaders(headers map[string]string) (string, error) {
+	if len(headers) == 0 {
+		return "", nil
+	}
 	var text []byte
 	for _, name := range slices.Sorted(maps.Keys(headers)) {
 		value := headers[name]
