@@ -9,5 +9,5 @@ go -C "$module" build -o "$program" .
 trap 'rm -f "$program"' EXIT
 command -v strace > /dev/null || echo "SKIPPED: power losses need strace"
 [ "$(id -u)" = 0 ] || echo "SKIPPED: full file systems need root, which may mount them"
-go -C "$module" test -count=1 -skip EachFault ./internal/check -cuts "${CUTS:-60}" -burst "${BURST:-20000}"
+go -C "$module" test -count=1 -skip EachFault ./internal/check -cuts "${CUTS:-40}" -burst "${BURST:-20000}"
 "$program" check --for "${CHECKTIME:-75s}" "$@"
