@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -79,5 +80,15 @@ func TestErrorWithoutACodeDecidesByItsKind(t *testing.T) {
 			require.False(t, concernsRow(c.err))
 			require.False(t, waited(c.err))
 		})
+	}
+}
+
+// The server gives up the wait for a locked row before Options.Timeout counts the connection as lost. A lane would
+// try again, and wait there, until the row is unlocked.
+func TestLockTimeoutIsHalfOfTimeoutAtMost(t *testing.T) {
+	for timeout, want := range map[time.Duration]string{100 * time.Millisecond: "50ms", 10 * time.Second: "500ms"} {
+		s := newSession(nil, Options{Timeout: timeout})
+		defer s.end()
+		require.Equal(t, want, s.settings(patientWait, false)[0].args[0])
 	}
 }

@@ -186,34 +186,27 @@ func TestLeaseEndsAfterOutcomesOfLockedRows(t *testing.T) {
 	require.Zero(t, st.Claimed)
 }
 
-// The server must give up a wait for a locked row before Options.Timeout counts the
-// connection as lost, and may do so by a timeout of the role.
-func TestShortTimeoutPassesLockedRow(t *testing.T) {
+// A statement_timeout of the role may end the wait for a locked row before lock_timeout does.
+func TestStatementTimeoutPassesLockedRow(t *testing.T) {
 	ctx := t.Context()
-	for schema, timeout := range map[string]time.Duration{"brief": 100 * time.Millisecond, "statement": 0} {
-		t.Run(schema, func(t *testing.T) {
-			pool := newPool(t, "")
-			b := open(t, pool, postgres.Options{Schema: fresh(t, schema), Timeout: timeout, PollOnly: true})
-			far := time.Now().Add(time.Hour)
-			apply(t, b, set("locked", far))
-			tx, err := pool.Begin(ctx)
-			require.NoError(t, err)
-			_, err = b.View(tx).Apply(ctx, []backend.Op{set("locked", far)})
-			require.NoError(t, err)
-			if timeout == 0 {
-				b = open(t, poolWith(t, "statement_timeout", "80"), postgres.Options{Schema: schema, PollOnly: true})
-			}
-			both := make(chan []backend.Result, 1)
-			go func() {
-				results, _ := b.Apply(ctx, []backend.Op{set("free", far), {Kind: backend.Cancel, Row: backend.Row{Key: "locked"}}})
-				both <- results
-			}()
-			assert.Eventually(t, func() bool { _, err := b.Get(ctx, "free"); return err == nil }, 5*time.Second, 10*time.Millisecond)
-			require.NoError(t, tx.Commit(ctx))
-			for _, r := range <-both {
-				require.NoError(t, r.Err)
-			}
-		})
+	pool := newPool(t, "")
+	b := open(t, pool, postgres.Options{PollOnly: true})
+	hurried := open(t, poolWith(t, "statement_timeout", "80"), postgres.Options{Schema: b.Schema(), PollOnly: true})
+	far := time.Now().Add(time.Hour)
+	apply(t, b, set("locked", far))
+	tx, err := pool.Begin(ctx)
+	require.NoError(t, err)
+	_, err = b.View(tx).Apply(ctx, []backend.Op{set("locked", far)})
+	require.NoError(t, err)
+	both := make(chan []backend.Result, 1)
+	go func() {
+		results, _ := hurried.Apply(ctx, []backend.Op{set("free", far), {Kind: backend.Cancel, Row: backend.Row{Key: "locked"}}})
+		both <- results
+	}()
+	assert.Eventually(t, func() bool { _, err := b.Get(ctx, "free"); return err == nil }, 5*time.Second, 10*time.Millisecond)
+	require.NoError(t, tx.Commit(ctx))
+	for _, r := range <-both {
+		require.NoError(t, r.Err)
 	}
 }
 
