@@ -228,6 +228,8 @@ func (c *claimer) takeAhead() {
 // store claims rows and passes them on. On an error, they are tried again with the next flush
 // while the lease lasts.
 func (c *claimer) store(ctx context.Context, rows []*flight) bool {
+	c.flights.claiming(1)
+	defer c.flights.claiming(-1)
 	begun := time.Now()
 	id, term, valid := c.lease.current()
 	claims := make([]backend.Claim, 0, len(rows))
@@ -297,7 +299,7 @@ func (c *claimer) answered(h *flight, answer backend.Answer) {
 		c.flights.remove(h)
 	case answer == backend.Waits:
 		c.postpone(h)
-	case answer == backend.Skipped || h.claim.Skip:
+	case answer == backend.Skipped || h.claim.Skip || !c.flights.won(h):
 		c.flights.remove(h)
 	default:
 		h.row.State, h.row.Due = backend.Claimed, cmp.Or(h.claim.Due, h.row.Due)

@@ -40,6 +40,7 @@ func (c *completer) finish(h *flight, outcome backend.Outcome) {
 	defer c.mu.Unlock()
 	h.move(finished)
 	h.done.Store(outcome.Fate == backend.Done)
+	h.claimed.Store(false)
 	c.finished = append(c.finished, h)
 	if h.row.Crashes > 0 { // the next suspect waits for it
 		request(c.wake)
@@ -146,8 +147,13 @@ func (c *completer) remove(rows []*flight, applied []bool, again bool) {
 	c.finished = append(c.finished, moveAll(back, finished)...)
 }
 
-// stored counts an outcome if it applied. A sweep finds a retry that is due soon.
+// stored counts an outcome if it applied. A sweep finds a retry that is due soon, and a row of which the database has lost
+// the claim.
 func (c *completer) stored(h *flight, applied bool) {
+	if !applied && c.flights.leasedAgain(h) {
+		c.sweep.unplanned.Store(true)
+		c.sweep.want()
+	}
 	switch fate := h.outcome.Fate; {
 	case fate == backend.Done && c.flights.acknowledges(h): // its copy counts
 	case fate == backend.Done && (applied || h.inTx.Load() || c.lease.holds(h.term)):

@@ -26,7 +26,8 @@ import (
 //	W3. No handler starts before the row is claimed and due, or after the lease ended.
 //	W4. A row leaves the table after its outcome is stored or rejected, its claim was overtaken or is
 //	    left to other workers, or the worker lost its lease before a handler succeeded. Until
-//	    then only a copy for which supersededBy holds replaces it.
+//	    then only a copy for which supersededBy holds replaces it. If a pending copy has replaced it
+//	    during its claim, and the claim is won, the row takes its place again.
 //	W5. Rows that wait for a claim or for a handler leave by group in turn: a row waits for the
 //	    rows of its group before it, and for one row of each other group per row of its group.
 //
@@ -45,6 +46,8 @@ type flight struct {
 	began   int64       // time of the handler's call on the database's clock, or 0
 	ended   int64       // time of its return
 	leased  bool        // the database has marked the row as leased. Guarded by the mu of flights.
+	again   bool        // the database has leased it again since its claim. Guarded by the mu of flights.
+	claimed atomic.Bool // the database has claimed it for this place, and it has no outcome yet. Written by add, won, and the completer.
 	done    atomic.Bool // its handler has succeeded. Written by add, and by the completer.
 	inTx    atomic.Bool // a transaction has deleted it, and may have rolled back. Written by the completer.
 }
@@ -57,6 +60,8 @@ func (h *flight) supersededBy(row *backend.Row, term uint64) bool {
 		return row.State == backend.Claimed && row.Holder != h.row.Holder
 	case h.term != term: // a copy from an earlier lease is never claimed
 		return true
+	case h.claimed.Load(): // the copy is from a look before the claim, or the database returns this claim again
+		return false
 	case row.State == backend.Claimed: // for this worker: the claim of h was or will be overtaken
 		return true
 	case row.Begun() && !h.row.Begun(): // another Work has claimed and released it: the plan of h is out of date
@@ -112,6 +117,7 @@ type flights struct {
 	mu     sync.Mutex
 	rows   map[backend.Ref]*flight // Guarded by mu.
 	total  *memory                 // of all rows. Guarded by mu.
+	claims int                     // batches of claims under way: copies may have replaced their rows. Guarded by mu.
 	closed bool                    // takes no further row. Guarded by mu.
 }
 
@@ -219,6 +225,7 @@ func (f *flights) add(row backend.Row, term uint64, reserved bool) (*flight, add
 	switch {
 	case old != nil && !old.supersededBy(&row, term):
 		old.leased = old.leased || leased
+		old.again = old.again || leased && old.claimed.Load()
 		return old, known
 	case f.closed:
 		return nil, closed
@@ -228,6 +235,7 @@ func (f *flights) add(row backend.Row, term uint64, reserved bool) (*flight, add
 		return nil, sated
 	}
 	h, answer := &flight{row: row, kind: k, term: term, leased: leased}, added
+	h.claimed.Store(row.State == backend.Claimed)
 	if old != nil {
 		f.count(old, -1)
 		if old.done.Load() {
@@ -255,6 +263,34 @@ func (f *flights) has(h *flight) bool {
 	return f.rows[h.row.Ref()] == h
 }
 
+// claiming counts batches of claims under way. The table does not end during them.
+func (f *flights) claiming(by int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.claims += by
+	f.endIfEmpty()
+}
+
+// won notes that the claim of a row was won, and puts the row into the place of a pending copy that has replaced it. won
+// reports false if the copy is claimed: the copy fires.
+func (f *flights) won(h *flight) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	other := f.rows[h.row.Ref()]
+	if other != h && other != nil {
+		if other.claimed.Load() || other.done.Load() {
+			return false
+		}
+		f.count(other, -1)
+	}
+	if other != h {
+		f.rows[h.row.Ref()] = h
+		f.count(h, 1)
+	}
+	h.claimed.Store(true)
+	return true
+}
+
 // remove removes rows that have left their last places.
 func (f *flights) remove(rows ...*flight) {
 	f.left(rows)
@@ -276,6 +312,13 @@ func (f *flights) wasLeased(h *flight) bool {
 	return h.leased
 }
 
+// leasedAgain reports whether the database has leased a row again since its claim. A failover may have lost the claim.
+func (f *flights) leasedAgain(h *flight) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return h.again
+}
+
 // close lets no further row into the table.
 func (f *flights) close() {
 	f.mu.Lock()
@@ -286,16 +329,16 @@ func (f *flights) close() {
 
 // endIfEmpty ends the wait for emptied. The caller holds mu.
 func (f *flights) endIfEmpty() {
-	if f.closed && len(f.rows) == 0 {
+	if f.closed && len(f.rows)+f.claims == 0 {
 		f.end()
 	}
 }
 
-// size returns the number of rows in the table, and whether it is closed.
+// size returns the number of rows in the table and of batches of claims, and whether it is closed.
 func (f *flights) size() (n int, closed bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return len(f.rows), f.closed
+	return len(f.rows) + f.claims, f.closed
 }
 
 // stage is the place of a held row, by W1. The place that has the row alone reads and changes it.

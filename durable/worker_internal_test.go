@@ -3,7 +3,9 @@ package durable
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
+	"slices"
 	"testing"
 	"time"
 	"unsafe"
@@ -108,4 +110,73 @@ func TestWorkerWithoutLimitsRests(t *testing.T) {
 	s := newTestWorker(t).sharer
 	s.step(t.Context())
 	require.Greater(t, s.step(t.Context()), backend.ShareEvery/2)
+}
+
+// whileClaiming is a backend that calls during before it answers claims.
+type whileClaiming struct {
+	backend.Backend
+	during func()
+	answer backend.Answer
+}
+
+func (b *whileClaiming) Claim(_ context.Context, _ int64, claims []backend.Claim) ([]backend.Answer, error) {
+	b.during()
+	return slices.Repeat([]backend.Answer{b.answer}, len(claims)), nil
+}
+
+// W4: the answer to a look at the database may be older than the claim of the row, and may come during or after the claim.
+func TestClaimedRowStaysInTheTable(t *testing.T) {
+	copies := map[string]backend.Row{"begun": {Detached: true}, "leased again": {Holder: 1}, "claimed": {Holder: 1, State: backend.Claimed}}
+	for name, late := range copies {
+		for _, during := range []bool{true, false} {
+			for _, closes := range []bool{true, false} {
+				t.Run(fmt.Sprintf("%s, during=%v, closes=%v", name, during, closes), func(t *testing.T) {
+					w := newTestWorker(t)
+					d := w.dispatchers[0]
+					d.started = len(d.callers) // no other goroutine takes the row
+					w.lease.renewed(0, 1, time.Now().Add(time.Hour))
+					row := backend.Row{Key: "k", Generation: 1, Due: 1, Holder: 1}
+					late.Key, late.Generation, late.Due = row.Key, row.Generation, row.Due
+					require.True(t, w.fetcher.accept(row, true))
+					interfere := func() {
+						w.fetcher.accept(late, true)
+						if closes {
+							w.flights.close()
+							w.claimer.close()
+						}
+					}
+					b := &whileClaiming{w.env.backend, func() {}, backend.Won}
+					if w.env.backend = b; during {
+						b.during = interfere
+					}
+					w.claimer.flushOne(t.Context())
+					if !during {
+						interfere()
+					}
+					b.answer = backend.Overtaken
+					w.claimer.flushOne(t.Context())
+					require.NoError(t, w.flights.emptied.Err())
+					require.Equal(t, 1, d.queue.len())
+					require.Same(t, w.flights.rows[row.Ref()], d.queue.get())
+					require.Equal(t, 1, w.flights.total.held)
+				})
+			}
+		}
+	}
+}
+
+// A failover to a standby that lags behind loses a claim: the row is pending, and the worker leases the row again.
+func TestRowWithALostClaimIsLeasedAgain(t *testing.T) {
+	w := newTestWorker(t)
+	w.lease.renewed(0, 1, time.Now().Add(time.Hour))
+	w.dispatchers[0].started = len(w.dispatchers[0].callers)
+	row := backend.Row{Key: "k", Generation: 1, Due: 1, Holder: 1}
+	require.True(t, w.fetcher.accept(row, true))
+	w.env.backend = &whileClaiming{w.env.backend, func() {}, backend.Won}
+	w.claimer.flushOne(t.Context())
+	h := w.dispatchers[0].queue.get()
+	require.True(t, w.fetcher.accept(row, true))
+	require.False(t, w.sweep.unplanned.Load())
+	w.completer.stored(h, false)
+	require.True(t, w.sweep.unplanned.Load())
 }
