@@ -365,7 +365,7 @@ func (t *txn) finishAll(worker int64, outcomes []backend.Outcome) (applied []boo
 			switch {
 			case t.rejected == nil || !concernsRow(err):
 			case t.c.GetAutocommit(): // rolled back by a trigger
-				t.rejected[i] = err
+				t.undoing[i] = err
 			default:
 				err = nil // the outcome counts without it
 			}

@@ -48,6 +48,7 @@ func isolate(t *txn, i int, f func(i int) error) error {
 	if concernsRow(err) {
 		t.rejected[i] = err
 		if t.c.GetAutocommit() {
+			t.undoing[i] = err
 			return err
 		}
 		t.s, err = before, t.c.run("ROLLBACK TO hwt")
@@ -68,20 +69,25 @@ func firstOf(rejected map[int]error, ref func(i int) backend.Ref) error {
 }
 
 // doEach is do for a function that calls each once, for changes of n rows. It returns the errors of changes that SQLite
-// rejects, by their positions; the others are stored.
-func (q *queue) doEach(ctx context.Context, n int, run func(*txn) error) (rejected map[int]error, err error) {
-	err = q.do(ctx, n, run)
-	for before := -1; concernsRow(err) && len(rejected) > before; {
-		if before = len(rejected); rejected == nil {
-			rejected = make(map[int]error)
-		}
+// rejects, by their positions; the others are stored. Each run begins without the rejections of the run before, which was rolled
+// back: a change of a job that has failed since may have been in the way. Only changes that roll the transaction back stay apart.
+func (q *queue) doEach(ctx context.Context, n int, run func(*txn) error) (map[int]error, error) {
+	var rejected map[int]error
+	undoing := make(map[int]error)
+	err := q.do(ctx, n, run)
+	for before := -1; concernsRow(err) && len(undoing) > before; {
+		before = len(undoing)
 		err = q.do(ctx, n, func(t *txn) error {
-			t.rejected = rejected
+			rejected = maps.Clone(undoing)
+			t.rejected, t.undoing = rejected, undoing
 			defer func() { t.rejected = nil }()
 			return run(t)
 		})
 	}
-	return rejected, err
+	if err != nil {
+		return nil, err // the writer may still change rejected, see S2
+	}
+	return rejected, nil
 }
 
 // at returns the rejected outcomes.

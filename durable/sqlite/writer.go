@@ -70,6 +70,7 @@ type txn struct {
 	room *int64 // bytes that further entries may take, or nil before the first one
 
 	rejected map[int]error // changes that SQLite rejects, if the transaction sets them apart; see each
+	undoing  map[int]error // those of them that roll the transaction back
 }
 
 // write is the writer goroutine.

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -517,4 +518,52 @@ func canceled(t *testing.T) context.Context {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	return ctx
+}
+
+// A change of a job that is withdrawn is in the way of another job of its group. A trigger rejects a third change.
+func TestWithdrawnJobRejectsNoRowOfItsGroup(t *testing.T) {
+	for name, body := range map[string]string{"abort": "RAISE(ABORT, 'no')", "rollback": "RAISE(ROLLBACK, 'no')"} {
+		t.Run(name, func(t *testing.T) {
+			ctx, s := t.Context(), openTemp(t)
+			b := s.backend
+			_, err := s.DB().ExecContext(ctx, `CREATE UNIQUE INDEX one ON hwt_entries (payload);
+				CREATE TRIGGER reject BEFORE INSERT ON hwt_entries WHEN new.key = CAST('bad' AS BLOB) BEGIN SELECT `+body+`; END`)
+			require.NoError(t, err)
+			op := func(key, payload string) backend.Op {
+				return backend.Op{Row: backend.Row{Key: key, Due: 1, Payload: []byte(payload)}}
+			}
+			ops := []backend.Op{op("good", "1"), op("bad", "2")}
+			pause := &job{alone: true, done: make(chan struct{}), run: func(*txn) error {
+				assert.Eventually(t, func() bool { // the next group is the job in the way and the repetition
+					b.mu.Lock()
+					defer b.mu.Unlock()
+					return len(b.jobs) == 2
+				}, time.Minute, time.Millisecond)
+				return nil
+			}}
+			inTheWay := &job{size: 1, done: make(chan struct{}), run: func(txn *txn) error {
+				_, err := txn.apply(new(op("other", "1")))
+				return err
+			}}
+			runs := 0
+			rejected, err := b.doEach(ctx, len(ops), func(txn *txn) error {
+				if runs++; runs == 1 {
+					assert.NoError(t, errors.Join(b.enqueue(ctx, pause), b.enqueue(ctx, inTheWay)))
+				}
+				_, err := txn.applyAll(ops)
+				if runs == 2 {
+					assert.Len(t, txn.rejected, 2)
+					assert.True(t, inTheWay.withdraw())
+				}
+				return err
+			})
+			require.NoError(t, err)
+			require.Len(t, rejected, 1)
+			require.ErrorContains(t, rejected[1], "no")
+			_, err = s.Get(ctx, "good")
+			require.NoError(t, err)
+			_, err = s.Get(ctx, "other")
+			require.ErrorIs(t, err, durable.ErrNotFound)
+		})
+	}
 }
