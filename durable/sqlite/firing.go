@@ -127,15 +127,19 @@ func (b *sqliteBackend) adopt(ctx context.Context, worker int64, kinds []string,
 	}
 	var found []backend.Row
 	var all bool
+	passed := b.searches.passed(kinds)
 	err = b.read(ctx, func(c *conn) error {
-		found, all, s.damaged, err = c.claimedBy(s.gone, s.stopped, kinds, n)
+		found, all, s.damaged, err = c.claimedBy(s.gone, s.stopped, kinds, n, passed)
 		return err
 	})
 	if err != nil {
 		return nil, nil, err
 	}
 	if len(found) == 0 && !all {
-		b.searches.note(kinds, s)
+		if passed == 0 {
+			b.searches.note(kinds, s)
+		}
+		b.searches.pass(kinds, 0)
 		return nil, s.damaged, nil
 	}
 	var rows []backend.Row
@@ -146,6 +150,10 @@ func (b *sqliteBackend) adopt(ctx context.Context, worker int64, kinds []string,
 	if err != nil {
 		return nil, nil, err
 	}
+	if passed += len(rejected); len(found) < n && backend.Payloads(found) < backend.BatchBytes {
+		passed = 0 // no row is behind them
+	}
+	b.searches.pass(kinds, passed)
 	return rows, errors.Join(s.damaged, firstOf(rejected, func(i int) backend.Ref { return found[i].Ref() })), nil
 }
 
@@ -202,10 +210,10 @@ func (c *conn) gone(held *lockTimes) (workers []int64, err error) {
 	return workers, err
 }
 
-// claimedBy returns up to n intact rows of kinds that workers have claimed and that are not paused, whether
+// claimedBy returns up to n intact rows of kinds that workers have claimed and that are not paused, behind the first ones, whether
 // these are all, and the damage of others. Payloads of BatchBytes end the search early. It reads up to the last claimed row,
 // in the order of due times.
-func (c *conn) claimedBy(workers []int64, stopped []backend.Pause, kinds []string, n int) (found []backend.Row, all bool, damaged, err error) {
+func (c *conn) claimedBy(workers []int64, stopped []backend.Pause, kinds []string, n, first int) (found []backend.Row, all bool, damaged, err error) {
 	bytes, all := 0, true
 	err = c.query("SELECT " + columns + ` FROM hwt_entries AS t INDEXED BY hwt_due WHERE holder > 0 AND ` + heldWell + `
 		ORDER BY due, key, slot LIMIT (SELECT claimed FROM hwt_store)`).each(func(q *query) error {
@@ -223,6 +231,11 @@ func (c *conn) claimedBy(workers []int64, stopped []backend.Pause, kinds []strin
 		}
 		if len(kinds) > 0 && !slices.Contains(kinds, backend.KindOf(r.Key)) ||
 			slices.ContainsFunc(stopped, func(p backend.Pause) bool { return p.Has(&r) }) {
+			all = false
+			return nil
+		}
+		if first > 0 {
+			first--
 			all = false
 			return nil
 		}
