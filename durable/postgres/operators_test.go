@@ -2,9 +2,11 @@ package postgres_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os/exec"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -59,21 +61,29 @@ func TestMaintenanceLosesNoEntry(t *testing.T) {
 	require.Empty(t, entries(t, s))
 }
 
-// The role may not log in for a while, as when its password expires. Calls name the reason.
+// The role may not log in for longer than a lease, as when its password expires. Calls return the reason.
 func TestWorkOutlastsAForbiddenLogin(t *testing.T) {
 	administer(t, "postgres", `DROP ROLE IF EXISTS expired; CREATE ROLE expired LOGIN SUPERUSER`)
 	admin := openStore(t, fresh(t, "expired"))
+	log := &lines{}
 	s, err := postgres.Open(short(t), asRole(t, "expired", "", "postgres", ""), &postgres.Options{Schema: "expired",
-		Options: durable.Options{Lease: time.Second, Logger: slog.New(slog.DiscardHandler)}})
+		Options: durable.Options{Lease: time.Second, Logger: slog.New(slog.NewTextHandler(log, nil))}})
 	require.NoError(t, err)
 	t.Cleanup(func() { s.Close() })
 	fired := firings(t, s)
-	administer(t, "postgres", `ALTER ROLE expired NOLOGIN; SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'expired'`)
+	_, err = s.Set(short(t), durable.Entry{Key: "before", Due: time.Now()})
+	require.NoError(t, err)
+	require.Equal(t, "before", receive(t, fired).Key) // Work has a lease
+	administer(t, "postgres", `ALTER ROLE expired NOLOGIN`)
+	administer(t, "postgres", `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'expired'`)
 	require.Eventually(t, func() bool { // a connection may be broken first
 		_, err := s.Set(short(t), durable.Entry{Key: "forbidden", Due: time.Now().Add(time.Hour)})
-		st, _ := s.Stats(t.Context()) // without sizes
-		return err != nil && strings.Contains(err.Error(), "not permitted to log in") && st.Errors > 0
+		return err != nil && strings.Contains(err.Error(), "not permitted to log in") && !errors.Is(err, context.DeadlineExceeded)
 	}, 20*time.Second, 10*time.Millisecond)
+	for _, event := range []string{"cannot look for due entries.*not permitted to log in", "cannot renew the worker's lease.*not permitted to log in", "lease was lost"} {
+		reported := regexp.MustCompile(event)
+		require.Eventually(t, func() bool { return reported.MatchString(log.String()) }, 20*time.Second, 10*time.Millisecond, event)
+	}
 	_, err = admin.Set(t.Context(), durable.Entry{Key: "k", Due: time.Now()})
 	require.NoError(t, err)
 	administer(t, "postgres", `ALTER ROLE expired LOGIN`)
