@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
+
 	"github.com/hashedwheel/hwt/durable"
 	"github.com/hashedwheel/hwt/durable/cmd/hwtdurable/internal/place"
 	"github.com/hashedwheel/hwt/durable/cmd/hwtdurable/internal/proc"
@@ -155,7 +157,8 @@ func (c *cluster) cross(ctx context.Context, store, other *place.Store, key stri
 }
 
 // readOnly makes the sessions of the server read-only, and then lets only new sessions write, as after a failover by
-// which the address leads to another server. Calls wait and say why, and then succeed on new connections.
+// which the address leads to another server. Calls wait and say why, and then succeed on new connections. The pool is full
+// before: only the reset of the pool leads to a new connection.
 func (c *cluster) readOnly(ctx context.Context) error {
 	begin := now()
 	return c.scene.withStore(ctx, func(store *place.Store) error {
@@ -168,7 +171,7 @@ func (c *cluster) readOnly(ctx context.Context) error {
 			_, err := store.Set(short, durable.Entry{Key: probePrefix + "denied", Due: time.Now()})
 			return err
 		}
-		err := set("SET default_transaction_read_only = on")
+		err := errors.Join(fill(ctx, store.Pool), set("SET default_transaction_read_only = on"))
 		proc.Sleep(ctx, time.Second)
 		denied := try(time.Second)
 		stats, _ := store.Stats(ctx) // has no sizes if the server is late
@@ -183,6 +186,18 @@ func (c *cluster) readOnly(ctx context.Context) error {
 		c.scene.note("server was read-only", begin, nil)
 		return err
 	})
+}
+
+// fill makes a pool open all of its connections.
+func fill(ctx context.Context, pool *pgxpool.Pool) error {
+	for range pool.Config().MaxConns {
+		conn, err := pool.Acquire(ctx)
+		if err != nil {
+			return err
+		}
+		defer conn.Release()
+	}
+	return nil
 }
 
 // rewind starts the store's sequences again while no process runs, as a copy of the rows alone does.
