@@ -184,15 +184,15 @@ const (
 			JOIN {s}.worker w ON w.id = p.worker WHERE p.prefix = l.prefix AND p.grp = l.grp AND w.until > {clock}) p ORDER BY l.prefix, l.grp`
 
 	// A call of Share locks the limits in order, and then deletes the permits of workers without a
-	// lease: the lock of such a worker's row waits for a renewal under way. Each statement looks
-	// permits up by their whole key.
+	// lease: the lock of such a worker's row waits for a renewal under way. The statement that deletes
+	// them writes (p.worker + 0), or the database would search the index once per limit and ended worker.
 	awareSQL      = `UPDATE {s}.worker SET limits = $2 WHERE id = $1 AND limits <> $2`
 	lockLimitsSQL = `SELECT l.prefix, l.grp, l.running, l.per_second, l.burst, l.busy, {clock} FROM {s}.limits l
 		JOIN unnest($1::bytea[], $2::bytea[]) d (prefix, grp) ON l.prefix = d.prefix AND l.grp = d.grp ORDER BY l.prefix, l.grp FOR UPDATE OF l`
 	endPermitsSQL = `WITH d AS (SELECT * FROM unnest($1::bytea[], $2::bytea[]) d (prefix, grp)),
 		e AS (SELECT w.id FROM {s}.worker w WHERE w.until <= {clock} AND w.id = ANY(ARRAY (SELECT p.worker FROM d
 				JOIN {s}.permit p ON p.prefix = d.prefix AND p.grp = d.grp)) ORDER BY w.id FOR NO KEY UPDATE OF w)
-		DELETE FROM {s}.permit p USING d WHERE p.prefix = d.prefix AND p.grp = d.grp AND p.worker = ANY(ARRAY (SELECT id FROM e))`
+		DELETE FROM {s}.permit p USING d WHERE p.prefix = d.prefix AND p.grp = d.grp AND (p.worker + 0) = ANY(ARRAY (SELECT id FROM e))`
 	permitsSQL = `WITH d AS (SELECT l.prefix, l.grp, l.version FROM unnest($1::bytea[], $2::bytea[]) d (prefix, grp) JOIN {s}.limits l ON l.prefix = d.prefix AND l.grp = d.grp),
 		w AS MATERIALIZED (SELECT id, limits, until > {clock} AS live FROM {s}.worker WHERE id <> $3 AND (until > {clock}
 			OR id = ANY(ARRAY (SELECT p.worker FROM d JOIN {s}.permit p ON p.prefix = d.prefix AND p.grp = d.grp))))
