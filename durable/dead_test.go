@@ -171,20 +171,20 @@ func TestLettersArePassedInBatches(t *testing.T) {
 
 func TestWorkersDeleteLettersOlderThanKeepDead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, err := durable.New(t.Context(), memdb.New(), &durable.Options{KeepDead: 30 * time.Hour})
+		s, err := durable.New(t.Context(), memdb.New(), &durable.Options{KeepDead: 3 * time.Hour})
 		require.NoError(t, err)
 		defer s.Close()
 		ctx, end := context.WithCancel(t.Context())
 		defer end()
 		go s.Work(ctx, func(context.Context, durable.Firing) error { return durable.GiveUp(errors.New("no")) }, nil)
-		for _, after := range []time.Duration{0, 10 * time.Hour} {
+		for _, after := range []time.Duration{0, 90 * time.Minute} {
 			_, err := s.Set(ctx, durable.Entry{Key: fmt.Sprint(after), Due: time.Now().Add(after)})
 			require.NoError(t, err)
 		}
 		for _, c := range []struct {
 			after time.Duration
 			left  int64
-		}{{29 * time.Hour, 2}, {3 * time.Hour, 1}, {7 * time.Hour, 1}, {3 * time.Hour, 0}} {
+		}{{170 * time.Minute, 2}, {80 * time.Minute, 1}, {10 * time.Minute, 1}, {50 * time.Minute, 0}} {
 			time.Sleep(c.after)
 			st, err := s.Stats(ctx)
 			require.NoError(t, err)
