@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"math"
-	"sync"
 	"time"
 
 	"github.com/hashedwheel/hwt/durable/backend"
@@ -17,7 +15,6 @@ type leases struct {
 	*session
 	announcer *announcer
 	returner  *returner
-	rejected  sync.Map // by ended worker and kinds: the number of rows that Adopt passes over. The database rejects them.
 }
 
 // Heartbeat implements [backend.Backend]. A lost answer makes it renew a second time. The end
@@ -161,27 +158,6 @@ func (l *leases) free(ctx context.Context, worker int64) (all int, err error) {
 	return all, err
 }
 
-// adopt adopts rows of one worker. If most rows in front are rejected, the next call passes over them. A call that finds no row behind
-// them makes the next call begin again.
-func (l *leases) adopt(ctx context.Context, worker, from int64, kinds []string, most int) (rows []backend.Row, err error) {
-	name := fmt.Sprint(from, kinds)
-	known, _ := l.rejected.LoadAndDelete(name)
-	first, _ := known.(int)
-	passed, ended := first, false
-	err = passOver(most, most, func(n, skip int) (int, error) {
-		some, err := l.takeOnce(ctx, worker, n, first+skip, adoptSQL, from, manyOctets(kinds))
-		if passed = first + skip; n == 1 && concernsRow(err) {
-			passed++
-		}
-		rows, ended = append(rows, some...), err == nil && len(some) < n
-		return len(some), err
-	})
-	if passed > 0 && !ended {
-		l.rejected.Store(name, passed)
-	}
-	return rows, err
-}
-
 // Adopt implements [backend.Backend].
 func (l *leases) Adopt(ctx context.Context, worker int64, kinds []string, most int) ([]backend.Row, error) {
 	var ended []int64
@@ -201,7 +177,7 @@ func (l *leases) Adopt(ctx context.Context, worker int64, kinds []string, most i
 		}
 		n, notFreed := l.free(ctx, from)
 		freed += n
-		rows, notTaken := l.adopt(ctx, worker, from, kinds, most-len(all))
+		rows, notTaken := l.take(ctx, worker, most-len(all), adoptSQL, from, manyOctets(kinds))
 		all = append(all, rows...)
 		for _, e := range []error{notFreed, notTaken} {
 			switch {

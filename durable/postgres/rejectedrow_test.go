@@ -58,35 +58,3 @@ func TestRejectedRowKeepsNoOtherRowOfAnEndedWorker(t *testing.T) {
 	require.Error(t, err)
 	require.Len(t, lease(t, b, other, due), 1)
 }
-
-// A constraint of the user rejects more rows of an ended worker than a call adopts.
-func TestRejectedRowsKeepNoOtherRowWaiting(t *testing.T) {
-	ctx := t.Context()
-	pool := newPool(t, "")
-	b := open(t, pool, postgres.Options{Schema: fresh(t, "rejectedmany")})
-	w, rows := claimed(t, b, 7)
-	_, err := pool.Exec(ctx, "ALTER TABLE rejectedmany.entry ADD CONSTRAINT c CHECK (key IN ('k2', 'k6')) NOT VALID")
-	require.NoError(t, err)
-	_, err = b.Heartbeat(ctx, w, 0)
-	require.NoError(t, err)
-	heir := register(t, b)
-	var adopted []string
-	for range 2 * len(rows) {
-		some, err := b.Adopt(ctx, heir, nil, 2)
-		require.True(t, len(some) > 0 || err != nil || len(adopted) == 2)
-		for _, r := range some {
-			adopted = append(adopted, r.Key)
-		}
-	}
-	require.ElementsMatch(t, []string{"k2", "k6"}, adopted)
-	_, err = pool.Exec(ctx, "ALTER TABLE rejectedmany.entry DROP CONSTRAINT c")
-	require.NoError(t, err)
-	for range 2 * len(rows) {
-		some, err := b.Adopt(ctx, heir, nil, 2)
-		require.NoError(t, err)
-		for _, r := range some {
-			adopted = append(adopted, r.Key)
-		}
-	}
-	require.Len(t, adopted, len(rows), "rows that are accepted now")
-}

@@ -127,19 +127,15 @@ func (b *sqliteBackend) adopt(ctx context.Context, worker int64, kinds []string,
 	}
 	var found []backend.Row
 	var all bool
-	passed := b.searches.passed(kinds)
 	err = b.read(ctx, func(c *conn) error {
-		found, all, s.damaged, err = c.claimedBy(s.gone, s.stopped, kinds, n, passed)
+		found, all, s.damaged, err = c.claimedBy(s.gone, s.stopped, kinds, n)
 		return err
 	})
 	if err != nil {
 		return nil, nil, err
 	}
 	if len(found) == 0 && !all {
-		if passed == 0 {
-			b.searches.note(kinds, s)
-		}
-		b.searches.pass(kinds, 0)
+		b.searches.note(kinds, s)
 		return nil, s.damaged, nil
 	}
 	var rows []backend.Row
@@ -150,10 +146,6 @@ func (b *sqliteBackend) adopt(ctx context.Context, worker int64, kinds []string,
 	if err != nil {
 		return nil, nil, err
 	}
-	if passed += len(rejected); len(found) < n && backend.Payloads(found) < backend.BatchBytes {
-		passed = 0 // no row is behind them
-	}
-	b.searches.pass(kinds, passed)
 	return rows, errors.Join(s.damaged, firstOf(rejected, func(i int) backend.Ref { return found[i].Ref() })), nil
 }
 
@@ -210,10 +202,10 @@ func (c *conn) gone(held *lockTimes) (workers []int64, err error) {
 	return workers, err
 }
 
-// claimedBy returns up to n intact rows of kinds that workers have claimed and that are not paused, behind the first ones, whether
+// claimedBy returns up to n intact rows of kinds that workers have claimed and that are not paused, whether
 // these are all, and the damage of others. Payloads of BatchBytes end the search early. It reads up to the last claimed row,
 // in the order of due times.
-func (c *conn) claimedBy(workers []int64, stopped []backend.Pause, kinds []string, n, first int) (found []backend.Row, all bool, damaged, err error) {
+func (c *conn) claimedBy(workers []int64, stopped []backend.Pause, kinds []string, n int) (found []backend.Row, all bool, damaged, err error) {
 	bytes, all := 0, true
 	err = c.query("SELECT " + columns + ` FROM hwt_entries AS t INDEXED BY hwt_due WHERE holder > 0 AND ` + heldWell + `
 		ORDER BY due, key, slot LIMIT (SELECT claimed FROM hwt_store)`).each(func(q *query) error {
@@ -231,11 +223,6 @@ func (c *conn) claimedBy(workers []int64, stopped []backend.Pause, kinds []strin
 		}
 		if len(kinds) > 0 && !slices.Contains(kinds, backend.KindOf(r.Key)) ||
 			slices.ContainsFunc(stopped, func(p backend.Pause) bool { return p.Has(&r) }) {
-			all = false
-			return nil
-		}
-		if first > 0 {
-			first--
 			all = false
 			return nil
 		}

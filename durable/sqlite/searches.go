@@ -13,9 +13,8 @@ import (
 // that is gone claims further rows: until another worker is gone or the pauses change, a second search would find
 // the same. Each search reads the whole backlog before the last claimed row.
 type searches struct {
-	mu       sync.Mutex
-	all      map[string]search // Guarded by mu.
-	rejected map[string]int    // rows in front that SQLite rejects, by kinds, while others may be behind them. Guarded by mu.
+	mu  sync.Mutex
+	all map[string]search // Guarded by mu.
 }
 
 // search is a search for claimed rows of the workers that were gone at a time.
@@ -43,18 +42,4 @@ func (ss *searches) note(kinds []string, s search) {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
 	ss.all[strings.Join(kinds, "")] = s
-}
-
-// passed returns the number of rows that a search for kinds passes over, since SQLite rejects them.
-func (ss *searches) passed(kinds []string) int {
-	ss.mu.Lock()
-	defer ss.mu.Unlock()
-	return ss.rejected[strings.Join(kinds, "")]
-}
-
-// pass sets the number of rows that the next search for kinds passes over.
-func (ss *searches) pass(kinds []string, n int) {
-	ss.mu.Lock()
-	defer ss.mu.Unlock()
-	ss.rejected[strings.Join(kinds, "")] = n
 }

@@ -96,39 +96,3 @@ func TestAdoptReadsABacklogOnce(t *testing.T) {
 	requireSearch(true, []string{"other/last"}, "other/")
 	requireSearch(false, nil, "other/") // no worker is gone any more
 }
-
-// A trigger of the user rejects more rows of workers that are gone than a call adopts.
-func TestRejectedRowsKeepNoOtherRowWaiting(t *testing.T) {
-	ctx, s := t.Context(), openTemp(t)
-	var keys []string
-	for i := range 7 {
-		keys = append(keys, fmt.Sprint("k", i))
-		_, err := s.Set(ctx, durable.Entry{Key: keys[i], Due: time.Unix(int64(i+1), 0)})
-		require.NoError(t, err)
-	}
-	die(t, s, keys...)
-	_, err := s.DB().ExecContext(ctx, "CREATE TRIGGER reject BEFORE UPDATE ON hwt_entries WHEN CAST(new.key AS TEXT) NOT IN ('k2', 'k6') BEGIN SELECT RAISE(ABORT, 'no'); END")
-	require.NoError(t, err)
-	heir, err := s.backend.Heartbeat(ctx, 0, time.Hour)
-	require.NoError(t, err)
-	var adopted []string
-	adopt := func() {
-		for range 2 * len(keys) {
-			rows, _ := s.backend.Adopt(ctx, heir, nil, 2)
-			for _, r := range rows {
-				adopted = append(adopted, r.Key)
-			}
-		}
-	}
-	adopt()
-	require.Equal(t, []string{"k2", "k6"}, adopted)
-	_, err = s.DB().ExecContext(ctx, "DROP TRIGGER reject")
-	require.NoError(t, err)
-	adopt()
-	require.ElementsMatch(t, keys, adopted)
-	require.NoError(t, s.backend.read(ctx, func(c *conn) error {
-		n, err := c.query("SELECT count(*) FROM hwt_workers").integer()
-		require.EqualValues(t, 1, n, "the heir")
-		return err
-	}))
-}
