@@ -40,7 +40,7 @@ func (c *completer) finish(h *flight, outcome backend.Outcome) {
 	defer c.mu.Unlock()
 	h.move(finished)
 	h.done.Store(outcome.Fate == backend.Done)
-	h.claimed.Store(false)
+	h.claimed.Store(outcome.Fate != backend.Release) // the other outcomes end the row's Ref
 	c.finished = append(c.finished, h)
 	if h.row.Crashes > 0 { // the next suspect waits for it
 		request(c.wake)
@@ -147,8 +147,8 @@ func (c *completer) remove(rows []*flight, applied []bool, again bool) {
 	c.finished = append(c.finished, moveAll(back, finished)...)
 }
 
-// stored counts an outcome if it applied. A sweep finds a retry that is due soon, and a row of which the database has lost
-// the claim.
+// stored counts an outcome if it applied. It requests a sweep for a retry that is due soon, and for a row whose claim the
+// database has lost.
 func (c *completer) stored(h *flight, applied bool) {
 	if !applied && c.flights.leasedAgain(h) {
 		c.sweep.unplanned.Store(true)

@@ -46,8 +46,8 @@ type flight struct {
 	began   int64       // time of the handler's call on the database's clock, or 0
 	ended   int64       // time of its return
 	leased  bool        // the database has marked the row as leased. Guarded by the mu of flights.
-	again   bool        // the database has leased it again since its claim. Guarded by the mu of flights.
-	claimed atomic.Bool // the database has claimed it for this place, and it has no outcome yet. Written by add, won, and the completer.
+	again   bool        // a look has returned the row as leased after its claim: the database may have lost the claim. Guarded by the mu of flights.
+	claimed atomic.Bool // the worker's claim of the row has succeeded, and the row keeps the claim. Written by add, won, and the completer.
 	done    atomic.Bool // its handler has succeeded. Written by add, and by the completer.
 	inTx    atomic.Bool // a transaction has deleted it, and may have rolled back. Written by the completer.
 }
@@ -60,7 +60,7 @@ func (h *flight) supersededBy(row *backend.Row, term uint64) bool {
 		return row.State == backend.Claimed && row.Holder != h.row.Holder
 	case h.term != term: // a copy from an earlier lease is never claimed
 		return true
-	case h.claimed.Load(): // the copy is from a look before the claim, or the database returns this claim again
+	case h.claimed.Load(): // row was read before the claim, or reports the same claim a second time
 		return false
 	case row.State == backend.Claimed: // for this worker: the claim of h was or will be overtaken
 		return true
@@ -117,14 +117,15 @@ type flights struct {
 	mu     sync.Mutex
 	rows   map[backend.Ref]*flight // Guarded by mu.
 	total  *memory                 // of all rows. Guarded by mu.
-	claims int                     // batches of claims under way: copies may have replaced their rows. Guarded by mu.
+	claims int                     // number of claim batches under way. Copies may have replaced their rows. Guarded by mu.
+	copies map[backend.Ref]bool    // claimed rows that looks have returned during these batches. Guarded by mu.
 	closed bool                    // takes no further row. Guarded by mu.
 }
 
 // newFlights returns a table for kinds with memories. If one of them is the kind of all other keys, all kinds
 // share the memory total.
 func newFlights(ks kinds, total *memory, look chan<- struct{}) *flights {
-	f := &flights{kinds: ks, look: look, rows: make(map[backend.Ref]*flight), total: total, left: func([]*flight) {}}
+	f := &flights{kinds: ks, look: look, rows: make(map[backend.Ref]*flight), copies: make(map[backend.Ref]bool), total: total, left: func([]*flight) {}}
 	f.emptied, f.end = context.WithCancel(context.Background())
 	return f
 }
@@ -235,7 +236,12 @@ func (f *flights) add(row backend.Row, term uint64, reserved bool) (*flight, add
 		return nil, sated
 	}
 	h, answer := &flight{row: row, kind: k, term: term, leased: leased}, added
-	h.claimed.Store(row.State == backend.Claimed)
+	if row.State == backend.Claimed {
+		h.claimed.Store(true)
+		if f.claims > 0 {
+			f.copies[row.Ref()] = true
+		}
+	}
 	if old != nil {
 		f.count(old, -1)
 		if old.done.Load() {
@@ -263,27 +269,28 @@ func (f *flights) has(h *flight) bool {
 	return f.rows[h.row.Ref()] == h
 }
 
-// claiming counts batches of claims under way. The table does not end during them.
+// claiming adds to the number of claim batches under way. emptied does not end while there is one.
 func (f *flights) claiming(by int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.claims += by
+	if f.claims += by; f.claims == 0 {
+		clear(f.copies)
+	}
 	f.endIfEmpty()
 }
 
-// won notes that the claim of a row was won, and puts the row into the place of a pending copy that has replaced it. won
-// reports false if the copy is claimed: the copy fires.
+// won notes that the claim of a row was won. If a pending copy has replaced the row in the table, won puts the row back. If a claimed
+// copy has replaced the row, the copy fires or has fired: won changes nothing and returns false.
 func (f *flights) won(h *flight) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	other := f.rows[h.row.Ref()]
-	if other != h && other != nil {
-		if other.claimed.Load() || other.done.Load() {
+	if other := f.rows[h.row.Ref()]; other != h {
+		if f.copies[h.row.Ref()] {
 			return false
 		}
-		f.count(other, -1)
-	}
-	if other != h {
+		if other != nil {
+			f.count(other, -1)
+		}
 		f.rows[h.row.Ref()] = h
 		f.count(h, 1)
 	}

@@ -165,6 +165,49 @@ func TestClaimedRowStaysInTheTable(t *testing.T) {
 	}
 }
 
+// A call of Lease whose answer to COMMIT is lost reads the rows that the worker holds, and a row that Claim has claimed is one of
+// them.
+func TestRowFiresOnceAfterALostAnswer(t *testing.T) {
+	for name, c := range map[string]struct{ during, stored bool }{
+		"the copy comes during the claim, and its outcome waits":     {during: true},
+		"the copy comes during the claim, and its outcome is stored": {during: true, stored: true},
+		"the copy comes after the claim, and the outcome waits":      {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newTestWorker(t)
+			d := w.dispatchers[0]
+			d.started = len(d.callers) // no other goroutine takes the row
+			w.lease.renewed(0, 1, time.Now().Add(time.Hour))
+			row := backend.Row{Key: "k", Generation: 1, Due: 1, Holder: 1}
+			again := row
+			again.State = backend.Claimed
+			fire := func() {
+				h := d.queue.get()
+				w.completer.finish(h, backend.Outcome{Fate: backend.Retry})
+				if c.stored {
+					w.completer.finished = nil
+					h.move(storing)
+					w.flights.remove(h)
+				}
+			}
+			require.True(t, w.fetcher.accept(row, true))
+			b := &whileClaiming{w.env.backend, func() {}, backend.Won}
+			if w.env.backend = b; c.during {
+				b.during = func() {
+					w.fetcher.accept(again, true)
+					fire()
+				}
+			}
+			w.claimer.flushOne(t.Context())
+			if !c.during {
+				fire()
+				require.True(t, w.fetcher.accept(again, true))
+			}
+			require.Zero(t, d.queue.len())
+		})
+	}
+}
+
 // A failover to a standby that lags behind loses a claim: the row is pending, and the worker leases the row again.
 func TestRowWithALostClaimIsLeasedAgain(t *testing.T) {
 	w := newTestWorker(t)
