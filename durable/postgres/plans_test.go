@@ -106,7 +106,7 @@ func (p *plans) check(t *testing.T, most int) {
 
 const (
 	pagesPerRow = 10   // of a search of one row by an index, and of its versions
-	pagesBeside = 1000 // of rows that are gone, and of one index as a whole
+	pagesBeside = 1000 // of dead rows, and of one scan of a whole index
 )
 
 func (s *step) check(t *testing.T, text string, most float64) {
@@ -336,6 +336,12 @@ func (s *scene) calls() []call {
 			s.must(s.Page(s.ctx, "claimed/0099", backend.Cursor{Key: "claimed/009950"}, 10, true))(t)
 		}},
 		{"DeadPage", 50, func(t *testing.T) { s.must(s.DeadPage(s.ctx, "dead/0099", backend.Ref{}, 10))(t) }},
+		{"Pages at the end of a prefix", 50, func(t *testing.T) {
+			s.must(s.Page(s.ctx, "claimed/00991", backend.Cursor{}, 1000, true))(t)
+			s.must(s.Page(s.ctx, "claimed/0099", backend.Cursor{Key: "claimed/009999"}, 1000, true))(t)
+			s.must(s.DeadPage(s.ctx, "dead/00991", backend.Ref{}, 1000))(t)
+			s.must(s.DeadPage(s.ctx, "dead/0099", backend.Ref{Key: "dead/009999"}, 1000))(t)
+		}},
 		{"Share", workers + 200, s.share},
 		{"Limited", 2 * workers * perWorker, s.limit},
 		{"Heartbeat at the end", 4 * batch, func(t *testing.T) { s.must(s.Heartbeat(s.ctx, s.worker, 0))(t) }},

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"bytes"
 	"context"
 	"math"
 	"time"
@@ -71,6 +72,9 @@ func read[T any](ctx context.Context, r reader, one func(scanner) (T, error), sq
 	return all, err
 }
 
+// afterAllKeys is greater than every key: keys have 512 bytes at most.
+var afterAllKeys = bytes.Repeat([]byte{0xff}, 513)
+
 // span returns the arguments of a page: the position behind which the page begins, no earlier than
 // the prefix, so that an index scan begins there; the end of the prefix; the bytes; and the rows.
 func (r reader) span(prefix, key string, position uint64, most int, more ...any) []any {
@@ -78,7 +82,7 @@ func (r reader) span(prefix, key string, position uint64, most int, more ...any)
 	if key < prefix {
 		key, at = prefix, math.MinInt64
 	}
-	var end any // NULL if no key follows
+	end := afterAllKeys
 	if next := backend.PrefixEnd(prefix); next != "" {
 		end = []byte(next)
 	}

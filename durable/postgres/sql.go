@@ -18,8 +18,10 @@ const recent = 10_000
 // planning are the settings for the statements of the backend. Statements on few rows must use an index in its order,
 // whatever the planner believes of a table that has just been filled: no scan of the table, no
 // join that reads all of the table, and no sort of all rows within the lead for one batch of them. The planner then
-// overestimates the reading of a sequence, and would compile it. Such a plan suits all arguments, so that the planner need
-// not plan a prepared statement again for each batch, unless the role asks for that.
+// overestimates the reading of a sequence, and would compile it.
+//
+// The server plans a prepared statement once, for all arguments, unless the role has another plan_cache_mode. No statement may
+// need the value of an argument to use an index.
 //
 // With row_security off, a statement fails instead of passing over rows that are hidden from the role.
 const planning = `set_config('jit', 'off', true), set_config('row_security', 'off', true),
@@ -34,13 +36,14 @@ const named = `{s}.entry e JOIN unnest($1::bytea[], $2::int8[]) WITH ORDINALITY 
 	ON e.key = r.key AND e.slot = ANY(ARRAY[0::int8, r.generation]) AND e.generation = r.generation`
 
 // lockIf and lockEnd enclose a condition on the rows that the first two parameters name. The statement l locks the rows that
-// meet the condition, and passes over rows that another transaction has locked. One look at the index finds a row, where an array
-// of slots takes two.
+// meet the condition, and passes over rows that another transaction has locked. Each row costs one search of the index, which
+// reads all rows of the key. A condition with an array of slots costs two searches.
 //
 // The ctid names the locked version, and saves the rest of the statement another look. A version that another transaction has
-// committed since the statement began is invisible: the row counts as locked.
+// committed since the statement began is invisible: the row counts as locked. The generation tells apart the rows of tables
+// that inherit from this one.
 const (
-	lockIf = `WITH l AS (SELECT e.ctid, r.n FROM unnest($1::bytea[], $2::int8[]) WITH ORDINALITY r (key, generation, n)
+	lockIf = `WITH l AS (SELECT e.ctid, r.generation, r.n FROM unnest($1::bytea[], $2::int8[]) WITH ORDINALITY r (key, generation, n)
 		CROSS JOIN LATERAL (SELECT ctid FROM {s}.entry WHERE key = r.key AND (slot = 0 OR slot = r.generation)
 			AND generation = r.generation AND (`
 	lockEnd = `) FOR UPDATE SKIP LOCKED) e) `
@@ -144,10 +147,10 @@ const (
 	// Pages end at the latest with the row at which their payloads reach $4 bytes. Of a table without statistics, the planner
 	// expects one in 200 rows if a column is equal to a value, and would sort all rows of a prefix.
 	pageSQL = `SELECT {cols} FROM (SELECT *, sum(octet_length(payload)) OVER (ORDER BY key, slot ROWS UNBOUNDED PRECEDING) - octet_length(payload) AS before
-		FROM {s}.entry WHERE (key, slot) > ($1::bytea, $2::int8) AND ($3::bytea IS NULL OR key < $3) AND state <= CASE WHEN $6 THEN 32767 ELSE 0 END
+		FROM {s}.entry WHERE (key, slot) > ($1::bytea, $2::int8) AND key < $3 AND state <= CASE WHEN $6 THEN 32767 ELSE 0 END
 		ORDER BY key, slot LIMIT $5) p WHERE before < $4 ORDER BY key, slot`
 	deadPageSQL = `SELECT {cols}, error, given_up FROM (SELECT *, sum(octet_length(payload)) OVER (ORDER BY key, generation ROWS UNBOUNDED PRECEDING) - octet_length(payload) AS before
-		FROM {s}.dead WHERE (key, generation) > ($1::bytea, $2::int8) AND ($3::bytea IS NULL OR key < $3)
+		FROM {s}.dead WHERE (key, generation) > ($1::bytea, $2::int8) AND key < $3
 		ORDER BY key, generation LIMIT $5) p WHERE before < $4 ORDER BY key, generation`
 )
 
@@ -184,8 +187,9 @@ const (
 			JOIN {s}.worker w ON w.id = p.worker WHERE p.prefix = l.prefix AND p.grp = l.grp AND w.until > {clock}) p ORDER BY l.prefix, l.grp`
 
 	// A call of Share locks the limits in order, and then deletes the permits of workers without a
-	// lease: the lock of such a worker's row waits for a renewal under way. The statement that deletes
-	// them writes (p.worker + 0), or the database would search the index once per limit and ended worker.
+	// lease: the lock of such a worker's row waits for a renewal under way. endPermitsSQL
+	// compares (p.worker + 0), so that the index finds the permits of a limit in one search. With p.worker, the database would
+	// search once per limit and ended worker.
 	awareSQL      = `UPDATE {s}.worker SET limits = $2 WHERE id = $1 AND limits <> $2`
 	lockLimitsSQL = `SELECT l.prefix, l.grp, l.running, l.per_second, l.burst, l.busy, {clock} FROM {s}.limits l
 		JOIN unnest($1::bytea[], $2::bytea[]) d (prefix, grp) ON l.prefix = d.prefix AND l.grp = d.grp ORDER BY l.prefix, l.grp FOR UPDATE OF l`
@@ -259,7 +263,8 @@ const (
 	// Positions in the arrays are returned, which are shorter than keys. The pauses are looked up behind the
 	// look at the rows: as a condition of it, their expected cost makes the planner read the whole table.
 	claimSQL = lockIf + `state = 0` + lockEnd + `
-		UPDATE {s}.entry e SET (state, holder) = ROW(1, $3) FROM l WHERE e.ctid = l.ctid AND e.state = 0 AND NOT {paused} RETURNING l.n`
+		UPDATE {s}.entry e SET (state, holder) = ROW(1, $3) FROM l
+		WHERE e.ctid = l.ctid AND e.generation = l.generation AND e.state = 0 AND NOT {paused} RETURNING l.n`
 	claimAgainSQL = `WITH l AS (SELECT e.key, e.slot, r.n FROM {named}
 			WHERE e.state = 1 AND (e.holder + 0) = $3 ORDER BY e.key, e.slot FOR UPDATE OF e SKIP LOCKED)
 		UPDATE {s}.entry e SET crashes = -abs(e.crashes) FROM l
@@ -267,7 +272,7 @@ const (
 	ownSQL = `SELECT r.n FROM {named} WHERE e.state = 1 AND (e.holder + 0) = $3`
 	// See [backend.Outcome.Decide]. A row with crashes above 0 is adopted and not tried.
 	doneSQL = lockIf + `state = 0 OR holder = $3 OR crashes > 0` + lockEnd + `
-		DELETE FROM {s}.entry e USING l WHERE e.ctid = l.ctid RETURNING l.n`
+		DELETE FROM {s}.entry e USING l WHERE e.ctid = l.ctid AND e.generation = l.generation RETURNING l.n`
 
 	pausedRowsSQL = `WITH l AS MATERIALIZED (SELECT e.key, e.grp, r.n FROM {named}) SELECT e.n FROM l e WHERE {paused}`
 	lockClaimsSQL = `SELECT key FROM pg_catalog.unnest($1::bytea[]) k (key)
