@@ -252,6 +252,11 @@ func (b *sqliteBackend) Claim(ctx context.Context, worker int64, claims []backen
 	if err != nil {
 		return nil, err
 	}
+	for i := range rejected {
+		if claims[i].Again { // the row stays claimed
+			answers[i] = backend.Waits
+		}
+	}
 	return answers, firstOf(rejected, func(i int) backend.Ref { return claims[i].Ref })
 }
 

@@ -184,6 +184,34 @@ func TestRejectedAdoptionLeavesTheOthers(t *testing.T) {
 	}
 }
 
+// A row that is overtaken leaves the worker, and this row would stay claimed until the end of the lease.
+func TestRejectedSecondClaimOfARowWaits(t *testing.T) {
+	for name, body := range rejections {
+		t.Run(name, func(t *testing.T) {
+			ctx := t.Context()
+			s := open(t, temp(t), nil)
+			b := s.Backend()
+			worker, err := b.Heartbeat(ctx, 0, time.Minute)
+			require.NoError(t, err)
+			var claims []backend.Claim
+			for _, key := range []string{"a", "bad"} {
+				e, err := s.Set(ctx, entryDue(key, 0))
+				require.NoError(t, err)
+				claims = append(claims, backend.Claim{Ref: backend.Ref{Key: key, Generation: e.Generation}})
+			}
+			_, err = b.Claim(ctx, worker, claims)
+			require.NoError(t, err)
+			reject(t, s, "BEFORE UPDATE", "old", body)
+			for i := range claims {
+				claims[i].Again = true
+			}
+			answers, err := b.Claim(ctx, worker, claims)
+			require.ErrorContains(t, err, `key "bad"`)
+			require.Equal(t, []backend.Answer{backend.Won, backend.Waits}, answers)
+		})
+	}
+}
+
 func TestRejectedEntryLeavesTheOthersOfItsBatch(t *testing.T) {
 	for name, body := range rejections {
 		t.Run(name, func(t *testing.T) {
