@@ -417,7 +417,7 @@ func TestRowsOfAnEarlierLeaseLeaveLimits(t *testing.T) {
 	inBubble(t, func(f *fixture) {
 		g := newGauge()
 		require.NoError(t, f.Limit(f.t.Context(), durable.Scope{All: true}, durable.Limit{Running: 1}))
-		defer f.work(g.handler(time.Hour), nil)()
+		defer f.work(g.handler(10*time.Minute), nil)()
 		f.fill("mail", "", 100)
 		time.Sleep(2 * time.Second)
 		f.b.set("Heartbeat", durable.ErrLeaseLost)
@@ -427,7 +427,7 @@ func TestRowsOfAnEarlierLeaseLeaveLimits(t *testing.T) {
 		require.LessOrEqual(t, f.stats().Limited, int64(100))
 		_, err := f.CancelMany(f.t.Context(), durable.Scope{All: true})
 		require.NoError(t, err)
-		time.Sleep(3 * time.Hour)
+		time.Sleep(30 * time.Minute)
 	})
 }
 
