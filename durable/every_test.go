@@ -75,8 +75,8 @@ func TestMissedOccurrencesFollowTheirOptions(t *testing.T) {
 	}
 }
 
-// The database returns an occurrence a poll of 250 ms after the claim of the one before. Further looks, of a Work that
-// begins, are over before the series is stored.
+// The database returns an occurrence a poll of 250 ms after the claim of the one before. The test stores the series
+// after the first looks of the new Work.
 func TestDenseSeriesFires(t *testing.T) {
 	inBubble(t, func(f *fixture) {
 		dense := named{func(t time.Time) time.Time { return t.Add(100 * time.Millisecond) }}

@@ -157,8 +157,8 @@ func (c *cluster) cross(ctx context.Context, store, other *place.Store, key stri
 }
 
 // readOnly makes the sessions of the server read-only, and then lets only new sessions write, as after a failover by
-// which the address leads to another server. Calls wait and say why, and then succeed on new connections. The pool is full
-// before: only the reset of the pool leads to a new connection.
+// which the address leads to another server. Calls wait and say why, and then succeed on new connections. All connections of
+// the pool are open before, so that only a reset of the pool opens a new one.
 func (c *cluster) readOnly(ctx context.Context) error {
 	begin := now()
 	return c.scene.withStore(ctx, func(store *place.Store) error {
