@@ -95,7 +95,8 @@ func (c *completer) flushOne(ctx context.Context) (more, ok bool) {
 }
 
 // store stores outcomes of rows that were claimed under one lease. After an error, they are tried again with the next
-// flush while the lease lasts, and successes until Work drains, except outcomes that the database reports as stored.
+// flush while the lease lasts, and successes until Work drains, except outcomes that the database reports as stored. An outcome
+// is also tried again if the database lost the claim and then claimed the row for this worker a second time.
 func (c *completer) store(ctx context.Context, rows []*flight) bool {
 	holder, valid := rows[0].row.Holder, c.lease.holds(rows[0].term)
 	outcomes := make([]backend.Outcome, 0, len(rows))
@@ -116,28 +117,25 @@ func (c *completer) store(ctx context.Context, rows []*flight) bool {
 	if len(applied) < len(kept) { // the call stored no outcome
 		applied = make([]bool, len(kept))
 	}
-	for i, h := range kept {
-		if err == nil || applied[i] {
-			c.stored(h, applied[i])
-		}
-	}
-	c.remove(kept, applied, again)
-	return err == nil
-}
-
-// remove removes rows with stored outcomes from the table. With again, the other rows stay for
-// the next batch, unless another worker may fire them.
-func (c *completer) remove(rows []*flight, applied []bool, again bool) {
 	_, draining := c.flights.size()
-	left := rows[:0]
-	var back []*flight
-	for i, h := range rows {
-		if again && !applied[i] && (h.done.Load() && !draining || c.lease.holds(h.term)) {
+	left, back := kept[:0], []*flight(nil)
+	for i, h := range kept {
+		switch {
+		case applied[i] || err == nil && !c.flights.reclaimed(h):
+			c.stored(h, applied[i])
+			left = append(left, h)
+		case err == nil, again && (h.done.Load() && !draining || c.lease.holds(h.term)):
 			back = append(back, h)
-		} else {
+		default: // another worker may fire it
 			left = append(left, h)
 		}
 	}
+	c.remove(left, back)
+	return err == nil
+}
+
+// remove removes rows from the table, and puts others back into the next batch.
+func (c *completer) remove(left, back []*flight) {
 	c.flights.remove(left...)
 	if slices.ContainsFunc(left, func(h *flight) bool { return h.row.Crashes > 0 }) {
 		request(c.claims)

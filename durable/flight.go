@@ -47,7 +47,8 @@ type flight struct {
 	ended   int64       // time of its return
 	leased  bool        // the database has marked the row as leased. Guarded by the mu of flights.
 	again   bool        // a look has returned the row as leased after its claim: the database may have lost the claim. Guarded by the mu of flights.
-	claimed atomic.Bool // the worker's claim of the row has succeeded, and the row keeps the claim. Written by add, won, and the completer.
+	twice   bool        // a look has returned the row as claimed after its claim. Guarded by the mu of flights.
+	claimed atomic.Bool // the worker has claimed the row, and has not released it since. Written by add, won, and the completer.
 	done    atomic.Bool // its handler has succeeded. Written by add, and by the completer.
 	inTx    atomic.Bool // a transaction has deleted it, and may have rolled back. Written by the completer.
 }
@@ -226,7 +227,9 @@ func (f *flights) add(row backend.Row, term uint64, reserved bool) (*flight, add
 	switch {
 	case old != nil && !old.supersededBy(&row, term):
 		old.leased = old.leased || leased
-		old.again = old.again || leased && old.claimed.Load()
+		if claimed := row.State == backend.Claimed; leased && old.claimed.Load() {
+			old.twice, old.again = old.twice || claimed, old.again || !claimed
+		}
 		return old, known
 	case f.closed:
 		return nil, closed
@@ -269,7 +272,7 @@ func (f *flights) has(h *flight) bool {
 	return f.rows[h.row.Ref()] == h
 }
 
-// claiming adds to the number of claim batches under way. emptied does not end while there is one.
+// claiming adds to the number of claim batches under way. emptied does not end while a batch is under way.
 func (f *flights) claiming(by int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -290,6 +293,7 @@ func (f *flights) won(h *flight) bool {
 		}
 		if other != nil {
 			f.count(other, -1)
+			h.leased, h.again = h.leased || other.leased, h.again || other.leased
 		}
 		f.rows[h.row.Ref()] = h
 		f.count(h, 1)
@@ -319,11 +323,19 @@ func (f *flights) wasLeased(h *flight) bool {
 	return h.leased
 }
 
-// leasedAgain reports whether the database has leased a row again since its claim. A failover may have lost the claim.
+// leasedAgain reports whether a look has returned a row as leased after its claim.
 func (f *flights) leasedAgain(h *flight) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return h.again
+}
+
+// reclaimed reports whether a look has returned a row as claimed after its claim, and not before the last call of reclaimed.
+func (f *flights) reclaimed(h *flight) (again bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	again, h.twice = h.twice, false
+	return again
 }
 
 // close lets no further row into the table.

@@ -208,6 +208,42 @@ func TestRowFiresOnceAfterALostAnswer(t *testing.T) {
 	}
 }
 
+// finishing is a backend that calls during before it answers that no outcome applied.
+type finishing struct {
+	backend.Backend
+	during func()
+	calls  int
+}
+
+func (b *finishing) Finish(_ context.Context, _ int64, outcomes []backend.Outcome) ([]bool, error) {
+	b.calls++
+	b.during()
+	return make([]bool, len(outcomes)), nil
+}
+
+// A failover to a standby that lags behind loses a claim, and a look claims the overdue row a second time while the worker stores
+// the outcome of the first claim: the outcome did not apply to the pending row, and applies now.
+func TestOutcomeOfARowThatIsClaimedTwiceIsStoredAgain(t *testing.T) {
+	w := newTestWorker(t)
+	w.lease.renewed(0, 1, time.Now().Add(time.Hour))
+	w.dispatchers[0].started = len(w.dispatchers[0].callers)
+	row := backend.Row{Key: "k", Generation: 1, Due: 1, Holder: 1, State: backend.Claimed}
+	require.True(t, w.fetcher.accept(row, true))
+	w.completer.finish(w.dispatchers[0].queue.get(), backend.Outcome{Fate: backend.Retry})
+	b := &finishing{Backend: w.env.backend}
+	b.during = func() {
+		if b.calls == 1 {
+			require.True(t, w.fetcher.accept(row, true))
+		}
+	}
+	w.env.backend = b
+	for range 3 {
+		w.completer.flushOne(t.Context())
+	}
+	require.Equal(t, 2, b.calls)
+	require.Empty(t, w.flights.rows)
+}
+
 // A failover to a standby that lags behind loses a claim: the row is pending, and the worker leases the row again.
 func TestRowWithALostClaimIsLeasedAgain(t *testing.T) {
 	w := newTestWorker(t)
