@@ -87,7 +87,7 @@ type Backend interface {
 
 	// Claim claims rows for worker, and returns an answer for each. It returns
 	// ErrLeaseLost if the worker's lease has ended. An error of single claims comes with
-	// the results of all; Lease returns the rows of those again.
+	// the results of all. Lease returns the rows of those again; a claim with Again that fails alone Waits.
 	Claim(ctx context.Context, worker int64, claims []Claim) ([]Answer, error)
 
 	// Finish stores outcomes of claims of a worker, which may have lost its lease since, and reports for each whether it

@@ -106,7 +106,7 @@ func (p *plans) check(t *testing.T, most int) {
 
 const (
 	pagesPerRow = 10   // of a search of one row by an index, and of its versions
-	pagesBeside = 1000 // of dead rows, and of one scan of a whole index
+	pagesBeside = 1000 // of dead tuples, and of one scan of a whole index
 )
 
 func (s *step) check(t *testing.T, text string, most float64) {

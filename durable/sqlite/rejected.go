@@ -70,7 +70,7 @@ func firstOf(rejected map[int]error, ref func(i int) backend.Ref) error {
 
 // doEach is do for a function that calls each once, for changes of n rows. It returns the errors of changes that SQLite
 // rejects, by their positions; the others are stored. Each run begins without the rejections of the previous run:
-// another job of the group may have caused them and may be gone. A change that rolled the transaction back stays rejected.
+// a job that has left the group may have caused these rejections. A change that rolled the transaction back stays rejected.
 func (q *queue) doEach(ctx context.Context, n int, run func(*txn) error) (map[int]error, error) {
 	var rejected map[int]error
 	undoing := make(map[int]error)
