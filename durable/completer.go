@@ -120,14 +120,23 @@ func (c *completer) store(ctx context.Context, rows []*flight) bool {
 	_, draining := c.flights.size()
 	left, back := kept[:0], []*flight(nil)
 	for i, h := range kept {
+		gone, leased := true, false
 		switch {
-		case applied[i] || err == nil && !c.flights.reclaimed(h):
-			c.stored(h, applied[i])
-			left = append(left, h)
-		case err == nil, again && (h.done.Load() && !draining || c.lease.holds(h.term)):
+		case err == nil && !applied[i]:
+			gone, leased = c.flights.leave(h)
+		case !applied[i]: // unless another worker may fire it
+			gone = !again || (!h.done.Load() || draining) && !c.lease.holds(h.term)
+		}
+		if !gone {
 			back = append(back, h)
-		default: // another worker may fire it
-			left = append(left, h)
+			continue
+		}
+		if left = append(left, h); leased { // Free returns it, and the sweep finds it
+			c.sweep.unplanned.Store(true)
+			c.sweep.want()
+		}
+		if err == nil || applied[i] {
+			c.stored(h, applied[i])
 		}
 	}
 	c.remove(left, back)
@@ -145,13 +154,8 @@ func (c *completer) remove(left, back []*flight) {
 	c.finished = append(c.finished, moveAll(back, finished)...)
 }
 
-// stored counts an outcome if it applied. It requests a sweep for a retry that is due soon, and for a row whose claim the
-// database has lost.
+// stored counts an outcome if it applied. It requests a sweep for a retry that is due soon.
 func (c *completer) stored(h *flight, applied bool) {
-	if !applied && c.flights.leasedAgain(h) {
-		c.sweep.unplanned.Store(true)
-		c.sweep.want()
-	}
 	switch fate := h.outcome.Fate; {
 	case fate == backend.Done && c.flights.acknowledges(h): // its copy counts
 	case fate == backend.Done && (applied || h.inTx.Load() || c.lease.holds(h.term)):

@@ -308,10 +308,7 @@ func (f *flights) remove(rows ...*flight) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, h := range moveAll(rows, dropped) {
-		if ref := h.row.Ref(); f.rows[ref] == h {
-			delete(f.rows, ref)
-			f.count(h, -1)
-		}
+		f.drop(h)
 	}
 	f.endIfEmpty()
 }
@@ -323,19 +320,26 @@ func (f *flights) wasLeased(h *flight) bool {
 	return h.leased
 }
 
-// leasedAgain reports whether a look has returned a row as leased after its claim.
-func (f *flights) leasedAgain(h *flight) bool {
+// leave takes a row whose outcome did not apply out of the table, and reports whether a look has returned the row as leased after
+// its claim. It leaves a row in the table that a look has returned as claimed after its claim, once per such look: the outcome
+// may apply now.
+func (f *flights) leave(h *flight) (gone, leased bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return h.again
+	if h.twice {
+		h.twice = false
+		return false, false
+	}
+	f.drop(h)
+	return true, h.again
 }
 
-// reclaimed reports whether a look has returned a row as claimed after its claim, and not before the last call of reclaimed.
-func (f *flights) reclaimed(h *flight) (again bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	again, h.twice = h.twice, false
-	return again
+// drop deletes a row from the table, unless a copy has replaced it. The caller holds mu.
+func (f *flights) drop(h *flight) {
+	if ref := h.row.Ref(); f.rows[ref] == h {
+		delete(f.rows, ref)
+		f.count(h, -1)
+	}
 }
 
 // close lets no further row into the table.

@@ -253,9 +253,11 @@ func TestRowWithALostClaimIsLeasedAgain(t *testing.T) {
 	require.True(t, w.fetcher.accept(row, true))
 	w.env.backend = &whileClaiming{w.env.backend, func() {}, backend.Won}
 	w.claimer.flushOne(t.Context())
-	h := w.dispatchers[0].queue.get()
+	w.completer.finish(w.dispatchers[0].queue.get(), backend.Outcome{Fate: backend.Retry})
 	require.True(t, w.fetcher.accept(row, true))
 	require.False(t, w.sweep.unplanned.Load())
-	w.completer.stored(h, false)
+	w.env.backend = &finishing{Backend: w.env.backend, during: func() {}}
+	w.completer.flushOne(t.Context())
 	require.True(t, w.sweep.unplanned.Load())
+	require.Empty(t, w.flights.rows)
 }
