@@ -54,7 +54,7 @@ func command(ctx context.Context, args []string) error {
 	flags.BoolVar(&o.Quick, "quick", false, "quick smoke run; results are not meaningful")
 	list(flags, &o.Only, "only", "measurements: "+strings.Join(spec.Measurements, ", "))
 	list(flags, &o.Engines, "engines", "engines: "+strings.Join(engines.Names(engines.All()), ", "))
-	flags.IntVar(&o.Rounds, "rounds", 0, "number of rounds (default 6, with -quick 1)")
+	flags.IntVar(&o.Rounds, "rounds", 0, "number of rounds (default 6, with -quick 1); a full run has 5 or more")
 	child := flags.String("child", "", "measure this in this process; used by the command itself")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -101,10 +101,15 @@ func published(command string, names []string) error {
 	return report.Tables(os.Stdout, r, names)
 }
 
+// isFull reports whether a run measures everything, in five rounds or more.
+func isFull(o run.Options) bool {
+	return !o.Quick && len(o.Only)+len(o.Engines) == 0 && (o.Rounds == 0 || o.Rounds >= 5)
+}
+
 // measure runs the comparison. A full run writes the documents, and a smaller one prints its
 // tables.
 func measure(ctx context.Context, o run.Options, args []string) error {
-	full := len(args) == 0
+	full := isFull(o)
 	switch {
 	case o.Rounds < 0:
 		return fmt.Errorf("-rounds: %d (expected: at least 1)", o.Rounds)

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/hashedwheel/hwt/bench/internal/run"
 )
 
 func TestBadArgumentsAreNamed(t *testing.T) {
@@ -18,5 +20,14 @@ func TestBadArgumentsAreNamed(t *testing.T) {
 		`page: ["nonsense"]`:                 {"page", "nonsense"},
 	} {
 		assert.ErrorContains(t, command(t.Context(), args), message)
+	}
+}
+
+func TestRunIsFullWithFiveRounds(t *testing.T) {
+	for _, o := range []run.Options{{}, {Rounds: 5}, {Rounds: 12}} {
+		assert.True(t, isFull(o), o)
+	}
+	for _, o := range []run.Options{{Rounds: 4}, {Quick: true}, {Only: []string{"heap"}}, {Engines: []string{"AfterFunc"}}} {
+		assert.False(t, isFull(o), o)
 	}
 }
