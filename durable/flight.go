@@ -26,8 +26,8 @@ import (
 //	W3. No handler starts before the row is claimed and due, or after the lease ended.
 //	W4. A row leaves the table after its outcome is stored or rejected, its claim was overtaken or is
 //	    left to other workers, or the worker lost its lease before a handler succeeded. Until
-//	    then only a copy for which supersededBy holds replaces it. If a pending copy has replaced it
-//	    during its claim, and the claim is won, the row takes its place again.
+//	    then only a copy for which supersededBy holds replaces it. If a pending copy replaced a row
+//	    during its claim, and the claim is won, the row returns to the table.
 //	W5. Rows that wait for a claim or for a handler leave by group in turn: a row waits for the
 //	    rows of its group before it, and for one row of each other group per row of its group.
 //

@@ -39,9 +39,9 @@ const named = `{s}.entry e JOIN unnest($1::bytea[], $2::int8[]) WITH ORDINALITY 
 // meet the condition, and passes over rows that another transaction has locked. Each row costs one search of the index, which
 // reads all rows of the key. A condition with an array of slots costs two searches.
 //
-// The ctid names the locked version, and saves the rest of the statement another look. A version that another transaction has
-// committed since the statement began is invisible: the row counts as locked. The generation tells apart the rows of tables
-// that inherit from this one.
+// The ctid names the locked version, so that the rest of the statement needs no second search. If another transaction committed
+// this version after the statement began, the statement cannot see it: the row counts as locked. The generation distinguishes
+// the rows of tables that inherit from this one.
 const (
 	lockIf = `WITH l AS (SELECT e.ctid, r.generation, r.n FROM unnest($1::bytea[], $2::int8[]) WITH ORDINALITY r (key, generation, n)
 		CROSS JOIN LATERAL (SELECT ctid FROM {s}.entry WHERE key = r.key AND (slot = 0 OR slot = r.generation)
