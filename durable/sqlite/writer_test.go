@@ -253,9 +253,11 @@ func TestAdoptInParts(t *testing.T) {
 		require.Len(t, rows, want)
 	}
 	require.NoError(t, s.Verify(ctx))
-	left, err := b.writer.query("SELECT count(*) FROM hwt_workers").integer()
-	require.NoError(t, err)
-	require.EqualValues(t, 1, left)
+	require.NoError(t, b.read(ctx, func(c *conn) error {
+		left, err := c.query("SELECT count(*) FROM hwt_workers").integer()
+		require.EqualValues(t, 1, left)
+		return err
+	}))
 }
 
 // Statements and the rows of results are steps, of which 64 bring a yield if the last one was
