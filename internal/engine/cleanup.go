@@ -6,8 +6,8 @@ import (
 	"github.com/hashedwheel/hwt/internal/enginekit"
 )
 
-// maxTimers is the number of live timers that is fine, as in Netty. The next one causes
-// a warning, once per process.
+// maxTimers is the largest number of live timers without a warning, as in Netty. The next one causes
+// the warning, once per process.
 const maxTimers = 64
 
 var (

@@ -44,9 +44,9 @@ const (
 	assistLen   = 1024    // most timeouts that a caller drains together
 
 	// While the worker is late, the callers together push assistEvery timeouts per interval.
-	// The interval is the square of the lateness over restUnit: ten million a second at a
+	// The interval is the square of the lateness over restUnit: ten million per second at a
 	// lateness of 2 ms, 100,000 at 20 ms. At 56 ms and more, each caller pushes at most 12,800
-	// a second. A caller that is early by less than minRest does not rest.
+	// per second. A caller that is early by less than minRest does not rest.
 	restUnit = 312 * time.Millisecond
 	minRest  = 50 * time.Microsecond
 	maxRest  = 10 * time.Millisecond

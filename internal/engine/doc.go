@@ -31,11 +31,12 @@
 //	schedule   the holder of mu: the wheel, draining, storing, collecting
 //	firing     the worker: notices and due timeouts of a tick, lateness, slow tasks
 //	worker     the goroutine: steps, and when it sleeps; drives schedule and firing
-//	core       connects them: callers that wake the worker, or help it
+//
+// core.go connects the owners: callers that wake the worker, or help it.
 //
 // # The files
 //
-// A file uses only earlier files. A test lists the few exceptions.
+// A file uses only earlier files, except in three pairs: TestFilesKeepTheirOrder.
 //
 //	wheel.go, options.go     the interface of the engines, and their settings
 //	env.go, goroutine.go

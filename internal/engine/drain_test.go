@@ -19,10 +19,10 @@ func TestTransferCapLimitsTheDrainBeforeATick(t *testing.T) {
 		time.Sleep(tick - 1)
 		require.Equal(t, sleep, e.finish(t))
 		e.core.intake.phase.Store(ticking)
-		e.flood(t, 3*TransferCap)
+		e.flood(t, 3*transferCap)
 		time.Sleep(time.Nanosecond)
 		require.Equal(t, goOn, e.step())
-		assert.Len(t, e.wheel.added, TransferCap)
+		assert.Len(t, e.wheel.added, transferCap)
 		assert.Equal(t, nodes(due), e.core.firing.due)
 	})
 }
@@ -34,7 +34,7 @@ func TestRoundsDrainTheRestWithinTheTick(t *testing.T) {
 		e.Start()
 		synctest.Wait()
 		e.core.intake.phase.Store(ticking) // as during traffic
-		const n = 2*TransferCap + TransferCap/2
+		const n = 2*transferCap + transferCap/2
 		e.flood(t, n)
 		e.core.worker.sleeper.Load().wake()
 		synctest.Wait()
@@ -81,7 +81,7 @@ func TestDrainingEndsWithItsTick(t *testing.T) {
 func TestTickWithAnIncompleteDrainIsCounted(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newIdleTimer(t)
-		e.flood(t, 2*TransferCap)
+		e.flood(t, 2*transferCap)
 		time.Sleep(tick)
 		require.Equal(t, goOn, e.step())
 		time.Sleep(tick) // leaves the rounds no time

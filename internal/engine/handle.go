@@ -126,7 +126,7 @@ func (h *Handle) release() {
 	h.tracker.CloseFor(h)
 }
 
-// Pending returns how many timeouts have not ended.
+// Pending returns the number of pending timeouts.
 func (h *Handle) Pending() int64 {
 	h.workers.env()
 	return h.workers.pending()
@@ -273,7 +273,7 @@ func (g group) index(t *Timeout) int {
 	return 0
 }
 
-// pending returns how many timeouts have not ended (S2).
+// pending returns the number of pending timeouts (S2).
 func (g group) pending() int64 {
 	n, _ := enginekit.Between(g.accepted, func() int64 { return g.ends().sum() })
 	return n
@@ -295,7 +295,7 @@ func (g group) addCounts(s *hwt.Stats) {
 	s.Pending = s.Accepted - e.sum()
 }
 
-// accepted returns how many timeouts were accepted.
+// accepted returns the number of accepted timeouts.
 func (g group) accepted() (n int64) {
 	for i := range g {
 		n += g[i].core.intake.accepted()
@@ -303,7 +303,7 @@ func (g group) accepted() (n int64) {
 	return n
 }
 
-// ends returns how many timeouts have ended.
+// ends returns the number of ended timeouts.
 func (g group) ends() (e ends) {
 	for i := range g {
 		g[i].core.addEnds(&e)
@@ -311,7 +311,7 @@ func (g group) ends() (e ends) {
 	return e
 }
 
-// submitted returns how many tasks and notices the workers have handed to the runner.
+// submitted returns the number of tasks and notices that the workers have handed to the runner.
 func submitted(cores []*Core) (n int64) {
 	for _, c := range cores {
 		n += c.firing.expired.Load() + c.firing.noticed.Load()

@@ -112,7 +112,7 @@ func (s *stripe) newLives() (n int64) {
 // countDrained counts n timeouts that left a queue. Guarded by Core.mu.
 func (s *stripe) countDrained(n int) { s.drained.Store(s.drained.Load() + int64(n)) }
 
-// backlog returns about how many timeouts are in the two queues.
+// backlog returns the approximate number of timeouts in the two queues.
 func (s *stripe) backlog() int64 { return s.pushed() - s.drained.Load() }
 
 // pushed returns the number of pushes to the two queues. It reads reset first: a Cancel that
@@ -210,7 +210,7 @@ func (in *intake) empty() bool {
 	return true
 }
 
-// backlog returns about how many timeouts are in all queues.
+// backlog returns the approximate number of timeouts in all queues.
 func (in *intake) backlog() (n int64) {
 	for i := range in.stripes {
 		held, _ := enginekit.Between(in.stripes[i].pushed, in.stripes[i].drained.Load)

@@ -14,11 +14,11 @@ import (
 
 // Defaults that the wheel engines share.
 const (
-	DefaultSlowTaskTicks = 10
-	MinDefaultSlowTask   = 100 * time.Millisecond // ten time slices of Go's scheduler
-	DefaultStopTimeout   = 5 * time.Second
-	MinTickDuration      = time.Millisecond
-	MaxWorkers           = 1024
+	defaultSlowTaskTicks = 10
+	minDefaultSlowTask   = 100 * time.Millisecond // ten time slices of Go's scheduler
+	defaultStopTimeout   = 5 * time.Second
+	minTickDuration      = time.Millisecond
+	maxWorkers           = 1024
 )
 
 // Options has the fields of the wheel engines' Options, which convert to Options. The
@@ -39,7 +39,7 @@ type Options struct {
 	DisableLeakDetection bool
 }
 
-// Limits is how an engine's Options differ from another's.
+// Limits has the defaults and ranges that differ between the engines.
 type Limits struct {
 	Package          string        // begins every error, and is the default of Name
 	TickDuration     time.Duration // the default
@@ -52,7 +52,7 @@ type Limits struct {
 // that is out of range.
 func (o Options) Complete(l Limits) (Options, error) {
 	var err error
-	if o.TickDuration != 0 && o.TickDuration < MinTickDuration {
+	if o.TickDuration != 0 && o.TickDuration < minTickDuration {
 		return o, check.Invalid(l.Package, "TickDuration", o.TickDuration, "0 for the default, or at least 1ms")
 	}
 	if err := check.NotNegative(l.Package, "MaxPendingTimeouts", o.MaxPendingTimeouts, "no limit"); err != nil {
@@ -64,7 +64,7 @@ func (o Options) Complete(l Limits) (Options, error) {
 	if err != nil {
 		return o, err
 	}
-	if o.Workers, err = check.OrDefault(l.Package, "Workers", o.Workers, 1, 1, MaxWorkers); err != nil {
+	if o.Workers, err = check.OrDefault(l.Package, "Workers", o.Workers, 1, 1, maxWorkers); err != nil {
 		return o, err
 	}
 	r := o.runner()
@@ -72,9 +72,9 @@ func (o Options) Complete(l Limits) (Options, error) {
 		return o, err
 	}
 	o.Name, o.Logger = r.Name, r.Logger
-	slow := min(o.TickDuration, math.MaxInt64/DefaultSlowTaskTicks) * DefaultSlowTaskTicks
-	o.SlowTaskThreshold = check.OrOff(o.SlowTaskThreshold, max(slow, MinDefaultSlowTask))
-	o.StopTimeout = check.OrOff(o.StopTimeout, DefaultStopTimeout)
+	slow := min(o.TickDuration, math.MaxInt64/defaultSlowTaskTicks) * defaultSlowTaskTicks
+	o.SlowTaskThreshold = check.OrOff(o.SlowTaskThreshold, max(slow, minDefaultSlowTask))
+	o.StopTimeout = check.OrOff(o.StopTimeout, defaultStopTimeout)
 	return o, nil
 }
 

@@ -39,10 +39,10 @@ const (
 	earlyBurst = 100
 )
 
-// TransferCap is the greatest number of new timeouts that the worker transfers to the wheel
+// transferCap is the greatest number of new timeouts that the worker transfers to the wheel
 // in one tick, as in Netty. The rest waits for the next tick. Timeouts that were cancelled
 // before the transfer do not count.
-const TransferCap = 100_000
+const transferCap = 100_000
 
 const (
 	// popAtLeast is the number of timeouts of each kind that a drain takes from the intake
@@ -106,7 +106,7 @@ func (n *notices) close(closed bool) { n.closed.Store(closed) }
 // draining is the worker's memory from one drain to the next. Guarded by Core.mu.
 type draining struct {
 	turn     int   // the number of drains, so that each stripe comes first in turn
-	complete bool  // the latest one ended with an empty intake
+	complete bool  // the last drain emptied the intake
 	resumeAt int64 // while the worker is behind, the intake is left alone until then
 	stale    bool  // since then the worker slept, or ran users' code
 	arrivals int64 // timeouts taken out of the intake, and further lives of events, since the worker fell asleep, until it fired
@@ -362,11 +362,11 @@ func (s *schedule) noteEmptied(now int64) {
 	}
 }
 
-// drain drains the intake until the given time: at most TransferCap new timeouts, and
+// drain drains the intake until the given time: at most transferCap new timeouts, and
 // as many changed ones.
 func (s *schedule) drain(until int64) {
 	d, stripes := &s.draining, s.intake.stripes
-	added := budget{room: TransferCap, until: until}
+	added := budget{room: transferCap, until: until}
 	changed := added // a separate share, or new timeouts could starve changed
 	for i := range stripes {
 		s.drainAdded(&stripes[(d.turn+i)&(len(stripes)-1)], &added)

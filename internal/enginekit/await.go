@@ -26,7 +26,7 @@ func (r *Runner) submitted() int64 {
 	return r.handed.Load()
 }
 
-// elsewhere returns how many tasks and callbacks run on goroutines that are neither a
+// elsewhere returns the number of tasks and callbacks on goroutines that are neither a
 // worker's nor an executor's.
 func (r *Runner) elsewhere() int64 {
 	n := r.late.Load()
@@ -45,7 +45,7 @@ func (r *Runner) busy() int64 {
 	return n + most
 }
 
-// waiting returns how many tasks and callbacks an executor has received and not begun.
+// waiting returns the number of tasks and callbacks that an executor has received and not begun.
 func (r *Runner) waiting() int64 {
 	n, _ := Between(r.submitted, r.begun.Load)
 	return n

@@ -144,7 +144,7 @@ func (l *Limit) Give(n int64) {
 // maxReads bounds the reads of Between.
 const maxReads = 8
 
-// Between returns how many of begun have not ended. Both counts only grow, and ended never
+// Between returns the number of those of begun that have not ended. Both counts only grow, and ended never
 // exceeds begun. Other goroutines may change them between two reads, for as long as the caller
 // waits for a processor. Between reads again, up to eight times, until ended stays the same
 // across a read of begun.
