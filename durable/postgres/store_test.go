@@ -141,3 +141,23 @@ func TestDoneTxCommitsWithTheHandlersEffect(t *testing.T) {
 	work.Wait()
 	require.Empty(t, attempts)
 }
+
+// The connections of the pool are the user's: after Close, the pool has them all.
+func TestCloseLeavesNoConnection(t *testing.T) {
+	pool := poolWith(t, "application_name", "lingers")
+	s, err := postgres.Open(t.Context(), pool, &postgres.Options{Schema: fresh(t, "lingers")})
+	require.NoError(t, err)
+	ctx, end := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- s.Work(ctx, func(context.Context, durable.Firing) error { end(); return nil }, nil) }()
+	_, err = s.Set(ctx, durable.Entry{Key: "k", Due: time.Now()})
+	require.NoError(t, err)
+	require.NoError(t, <-done)
+	require.NoError(t, s.Close())
+	require.Zero(t, pool.Stat().AcquiredConns())
+	require.Eventually(t, func() bool { // the server notices the end of a connection later
+		var all int32
+		require.NoError(t, pool.QueryRow(t.Context(), "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'lingers'").Scan(&all))
+		return all <= pool.Stat().TotalConns()
+	}, time.Minute, 20*time.Millisecond, "connections outside of the pool")
+}
