@@ -260,6 +260,23 @@ func TestAdoptInParts(t *testing.T) {
 	}))
 }
 
+// A snapshot that stays open would keep the log from being reused, and be what the next read sees.
+func TestInterruptedReadEndsItsSnapshot(t *testing.T) {
+	s := openTemp(t)
+	for _, interrupted := range []error{context.Canceled, nil} {
+		_, err := s.Set(t.Context(), durable.Entry{Key: strconv.FormatBool(interrupted == nil), Due: time.Now().Add(time.Hour)})
+		require.NoError(t, err)
+		var count int64
+		require.ErrorIs(t, s.backend.apart(t.Context(), func(c *conn) (err error) {
+			require.NoError(t, c.run("BEGIN"))
+			count, err = c.query("SELECT count(*) FROM hwt_entries").integer()
+			return errors.Join(err, interrupted)
+		}), interrupted)
+		require.EqualValues(t, map[bool]int{false: 1, true: 2}[interrupted == nil], count)
+	}
+	require.Len(t, s.backend.spare, 1)
+}
+
 // Statements and the rows of results are steps, of which 64 bring a yield if the last one was
 // long ago.
 func TestLongReadsAndTransactionsYield(t *testing.T) {
