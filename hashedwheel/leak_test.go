@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+	"weak"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -214,4 +215,16 @@ func TestNoGoroutineIsLeftAfterTheLastTimeout(t *testing.T) {
 		runtime.KeepAlive(timer) // or the garbage collector would end the workers
 		timer.Stop()
 	}
+}
+
+func TestStoppedTimerIsCollectedWithItsHandler(t *testing.T) {
+	made := func() weak.Pointer[Timer] {
+		var timer *Timer
+		timer, err := New(&Options{ErrorHandler: func(hwt.Timeout, error) { timer.Pending() }})
+		require.NoError(t, err)
+		timer.Start()
+		timer.Stop()
+		return weak.Make(timer)
+	}()
+	collectUntil(t, func() bool { return made.Value() == nil })
 }
