@@ -20,7 +20,7 @@ func Example() {
 	}
 	defer timer.Stop() // returns the pending timeouts
 
-	released := make(chan string)
+	released := make(chan string, 2)
 	check := func(order string) func() { return func() { released <- order } }
 	paid, _ := timer.AfterFunc(30*time.Minute, check("order 1")) // fails after Stop only
 	_, _ = timer.AfterFunc(50*time.Millisecond, check("order 2"))
