@@ -14,7 +14,7 @@
 //   - Package hashedwheel, after Netty's HashedWheelTimer, is a single wheel. Start
 //     with it. Its tick is 100 ms by default.
 //   - Package hierarchical, after Kafka's timing wheels, is for delays from
-//     milliseconds to months at a fine tick, 1 ms by default.
+//     milliseconds to weeks at a fine tick, 1 ms by default.
 //   - Package runtimetimer, on Go's own timers, is for tasks that block. The
 //     other engines run such tasks on an [Executor], for example a [Pool].
 //
@@ -70,8 +70,9 @@
 //
 // A failure that no caller can receive, such as the panic of a function, goes to the
 // ErrorHandler of the package that called the function. If ErrorHandler is nil, the failure is
-// logged by Logger with the Name of the timer, wheel, clock, reaper, or cache. An ErrorHandler
-// may be called concurrently and should not block.
+// logged by Logger with the Name of the timer, wheel, clock, reaper, or cache. Package cache has
+// no ErrorHandler, and always logs. An ErrorHandler may be called concurrently and should not
+// block.
 //
 // # Logs and profiles
 //

@@ -79,9 +79,8 @@ type Options struct {
 	// CountSuspension makes the delays of timers, tickers, sleeps, and contexts count the
 	// time for which the machine was suspended, as CLOCK_BOOTTIME does: due work happens when
 	// the machine wakes. Delays below RuntimeBelow, and the runtime timers that replace
-	// rejected timeouts, do not count the suspension. Nor do FixedRate and FixedDelay; jobs
-	// of a
-	// [Spec] follow the wall clock anyway.
+	// rejected timeouts, do not count the suspension. FixedRate and FixedDelay do not count it
+	// either. Jobs of a [Spec] follow the wall clock anyway.
 	//
 	// Two goroutines wait for the waking until the timer stops. Then the clock looks at all
 	// pending timeouts of the timer. Each call reads the clock by a system call. The timer

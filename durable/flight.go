@@ -10,10 +10,12 @@ import (
 	"github.com/hashedwheel/hwt/durable/backend"
 )
 
-// A Work is five roles around one table of the rows that it holds. The fetcher leases rows from the
-// database, the claimer claims them shortly before they are due, the dispatcher calls their
-// handlers, the completer stores the outcomes, and the lease keeper says how long the worker may do
-// that. Each role has its goroutines and its lock, and only its methods write its fields.
+// A Work is seven roles around one table of the rows that it holds. The fetcher leases rows from the
+// database, the claimer claims them shortly before they are due, the limiter keeps rows that lack a
+// permit, the sharer gets permits from the database, the dispatcher calls handlers, the completer
+// stores the outcomes, and the lease keeper says how long the worker may do that. Each role has its
+// goroutines and its lock. newWorker and newClaimer connect the roles. Then only a role's methods write
+// its fields.
 //
 // The roles hand each row from one to the next. A row that is lost between two roles never fires,
 // and a row that two roles have fires twice. The ground rules exclude both.

@@ -16,7 +16,7 @@
 // [Debouncer] calls a function once for a burst of events of a key.
 //
 // Use keyed when timeouts belong to things that have an ID, such as sessions, orders or
-// devices. If you already hold the [hwt.Timeout], use an [hwt.Timer] directly; which is
+// devices. If you already hold the [hwt.Timeout], use the [hwt.Timer] directly, which is
 // cheaper. docs/programs.md compares keyed with plain maps of timeouts.
 //
 // The package follows the TimingWheel of go-zero's core/collection and runs on
@@ -57,6 +57,6 @@
 // Keys are typed, and every key is valid, including the zero value. A delay is never rounded
 // down: go-zero's MoveTimer runs a callback immediately if the delay is below the wheel's
 // interval. A delay of zero or less is not an error; the pair expires at the next opportunity.
-// Drain waits for all callbacks, and leaves the wheel empty. A callback gets the due time and
-// may use the wheel. Close may be called twice.
+// Drain waits for all callbacks, and leaves the wheel empty. The function given to
+// Drain gets the due time, and may use the wheel. Close may be called twice.
 package keyed

@@ -34,8 +34,8 @@ type Options struct {
 	// too, and within five seconds otherwise.
 	QuietTx bool
 
-	// MaxBytes limits the disk space of the tables and indexes. Above the limit, the Set
-	// and Create methods return durable.ErrFull; all others still work. The space of fired
+	// MaxBytes limits the disk space of the tables and indexes. Above the limit, Set,
+	// Create, Ensure, and SetMany return durable.ErrFull. All other methods still work. The space of fired
 	// entries is reused, but counts until VACUUM FULL releases it. The default, 0, means no
 	// limit.
 	MaxBytes int64

@@ -19,9 +19,9 @@ type Options struct {
 	// loss costs the commits since the last sync; the death of the process costs no commit.
 	SyncEvery time.Duration
 
-	// MaxBytes limits the size of the file, including the program's own tables. The Set and
-	// Create methods return durable.ErrFull if the entry would take the file beyond 80 % of
-	// it; all others still work. The write-ahead log is not limited, although Stats.Bytes
+	// MaxBytes limits the size of the file, including the program's own tables. Set,
+	// Create, Ensure, and SetMany return durable.ErrFull if the entry would take the file beyond
+	// 80 % of it. All other methods still work. The write-ahead log is not limited, although Stats.Bytes
 	// includes it. The default, 0, means no limit. The smallest limit is 1 MB.
 	MaxBytes int64
 

@@ -9,9 +9,9 @@ import (
 	"github.com/hashedwheel/hwt/durable/backend"
 )
 
-// searches are the last searches for rows to adopt, by kinds, that left rows of other kinds or paused ones only. No worker
-// that is gone claims further rows: until another worker is gone or the pauses change, a second search would find
-// the same. Each search reads the whole backlog before the last claimed row.
+// searches has, per list of kinds, the last search for rows to adopt that found only paused rows or rows
+// of other kinds. No worker that is gone claims further rows: until another worker is gone or the pauses
+// change, a second search would find the same. Each search reads the whole backlog before the last claimed row.
 type searches struct {
 	mu  sync.Mutex
 	all map[string]search // Guarded by mu.

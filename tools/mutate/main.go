@@ -1,7 +1,6 @@
 // Command mutate checks that the tests find defects. It breaks a copy of the library in
 // one place at a time, and runs the tests that must fail. Each mutant breaks a numbered
-// rule or a promise, and each of those has at least one mutant. The exit status is 1 if
-// a mutant survives. From the repository's root:
+// rule or a promise. The exit status is 1 if a mutant survives. From the repository's root:
 //
 //	go -C tools run ./mutate             # all mutants, in half an hour or so
 //	go -C tools run ./mutate -only stop  # those that mention stop

@@ -46,7 +46,7 @@ func commands() []command {
 		{"restore", "FILE", "copy a backup to a new store (PostgreSQL: pg_restore)", runRestore},
 		{"migrate", "", "copy a store to a new store", runMigrate},
 		{"lateness", "", "measure the lateness of firings", runLateness},
-		{"figures", "", "measure the table of the README, in a quarter of an hour", runFigures},
+		{"figures", "", "print the table of durable's README, in about eleven minutes", runFigures},
 		{"check", "", "check the promises under faults", runCheck},
 	}
 }
