@@ -144,8 +144,8 @@ func (b *sqliteBackend) disconnect() (err error) {
 	return err
 }
 
-// manyRows is the size from which on a store has the index of kinds, whatever the looks of its workers meet: no call writes
-// during the build, whose time grows with the number of rows.
+// manyRows is the number of rows from which on a store gets the index of kinds in any case. All writes wait during
+// the build. The time of the build grows with the number of rows.
 const manyRows = 100_000
 
 // Limits implements backend.Backend.
