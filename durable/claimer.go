@@ -284,7 +284,8 @@ func (c *claimer) missed(h *flight, missed bool) {
 		"key", h.row.Key, "from", time.Unix(0, h.row.Due).UTC(), "reason", reason)
 }
 
-// answered passes on a row with the answer to its claim.
+// answered passes on a row with the answer to its claim. A suspect waits for another trial if the database lost its
+// adoption, and the worker has adopted the suspect a second time since.
 func (c *claimer) answered(h *flight, answer backend.Answer) {
 	won := answer == backend.Won
 	if missed := won && (h.claim.Skip || h.claim.Due != 0); missed || answer == backend.Skipped {
@@ -294,6 +295,8 @@ func (c *claimer) answered(h *flight, answer backend.Answer) {
 		c.sweep.want() // the generation of Next is known to the database only
 	}
 	switch {
+	case answer == backend.Overtaken && !c.leave(h):
+		c.put(h, 0)
 	case answer == backend.Overtaken:
 		c.counts.overtaken.Add(1)
 		c.flights.remove(h)

@@ -120,10 +120,10 @@ func (c *completer) store(ctx context.Context, rows []*flight) bool {
 	_, draining := c.flights.size()
 	left, back := kept[:0], []*flight(nil)
 	for i, h := range kept {
-		gone, leased := true, false
+		gone := true
 		switch {
 		case err == nil && !applied[i]:
-			gone, leased = c.flights.leave(h)
+			gone = c.leave(h)
 		case !applied[i]: // unless another worker may fire it
 			gone = !again || (!h.done.Load() || draining) && !c.lease.holds(h.term)
 		}
@@ -131,11 +131,7 @@ func (c *completer) store(ctx context.Context, rows []*flight) bool {
 			back = append(back, h)
 			continue
 		}
-		if left = append(left, h); leased { // Free returns it, and the sweep finds it
-			c.sweep.unplanned.Store(true)
-			c.sweep.want()
-		}
-		if err == nil || applied[i] {
+		if left = append(left, h); err == nil || applied[i] {
 			c.stored(h, applied[i])
 		}
 	}

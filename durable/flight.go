@@ -322,9 +322,9 @@ func (f *flights) wasLeased(h *flight) bool {
 	return h.leased
 }
 
-// leave takes a row whose outcome did not apply out of the table, and reports whether a look has returned the row as leased after
-// its claim. It leaves a row in the table that a look has returned as claimed after its claim, once per such look: the outcome
-// may apply now.
+// leave takes a row whose outcome did not apply, or whose claim was overtaken, out of the table. It reports whether a look
+// has returned the row as leased after its claim. It leaves a row in the table that a look has returned as claimed after its
+// claim, once per such look: the outcome or another claim may apply now.
 func (f *flights) leave(h *flight) (gone, leased bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -334,6 +334,16 @@ func (f *flights) leave(h *flight) (gone, leased bool) {
 	}
 	f.drop(h)
 	return true, h.again
+}
+
+// leave is flights.leave. For a leased row, it requests a sweep, which makes the database return the row first.
+func (c *common) leave(h *flight) (gone bool) {
+	gone, leased := c.flights.leave(h)
+	if leased {
+		c.sweep.unplanned.Store(true)
+		c.sweep.want()
+	}
+	return gone
 }
 
 // drop deletes a row from the table, unless a copy has replaced it. The caller holds mu.

@@ -261,3 +261,32 @@ func TestRowWithALostClaimIsLeasedAgain(t *testing.T) {
 	require.True(t, w.sweep.unplanned.Load())
 	require.Empty(t, w.flights.rows)
 }
+
+// A failover to a standby that lags behind loses the adoption of a suspect, and the worker adopts or leases the row again while the
+// database answers the claim of the suspect.
+func TestSuspectThatIsAdoptedTwiceIsTriedAgain(t *testing.T) {
+	for name, again := range map[string]backend.Row{
+		"adopted": {State: backend.Claimed, Crashes: 1},
+		"leased":  {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newTestWorker(t)
+			t.Cleanup(func() { tried.end(w.flights) })
+			d := w.dispatchers[0]
+			d.started = len(d.callers) // no other goroutine takes the row
+			w.lease.renewed(0, 1, time.Now().Add(time.Hour))
+			row := backend.Row{Key: "k", Generation: 1, Due: 1, Holder: 1, State: backend.Claimed, Crashes: 1}
+			again.Key, again.Generation, again.Due, again.Holder = row.Key, row.Generation, row.Due, row.Holder
+			require.True(t, w.fetcher.accept(row, true))
+			b := &whileClaiming{w.env.backend, func() { require.True(t, w.fetcher.accept(again, true)) }, backend.Overtaken}
+			w.env.backend = b
+			w.claimer.flushOne(t.Context())
+			adopted := again.State == backend.Claimed
+			require.Equal(t, adopted, len(w.flights.rows) == 1)
+			require.Equal(t, !adopted, w.sweep.unplanned.Load(), "Free returns the row")
+			b.during, b.answer = func() {}, backend.Won
+			w.claimer.flushOne(t.Context())
+			require.Equal(t, adopted, d.queue.len() == 1)
+		})
+	}
+}
