@@ -70,15 +70,17 @@ func firstOf(rejected map[int]error, ref func(i int) backend.Ref) error {
 
 // doEach is do for a function that calls each once, for changes of n rows. It returns the errors of changes that SQLite
 // rejects, by their positions; the others are stored. Each run begins without the rejections of the previous run:
-// a job that has left the group may have caused these rejections. A change that rolled the transaction back stays rejected.
+// a job that has left the group may have caused these rejections. A change that rolled back the last run of a call of
+// do stays rejected in the next call.
 func (q *queue) doEach(ctx context.Context, n int, run func(*txn) error) (map[int]error, error) {
 	var rejected map[int]error
 	undoing := make(map[int]error)
 	err := q.do(ctx, n, run)
 	for before := -1; concernsRow(err) && len(undoing) > before; {
-		before = len(undoing)
+		known := undoing
+		before = len(known)
 		err = q.do(ctx, n, func(t *txn) error {
-			rejected = maps.Clone(undoing)
+			rejected, undoing = maps.Clone(known), maps.Clone(known)
 			t.rejected, t.undoing = rejected, undoing
 			defer func() { t.rejected = nil }()
 			return run(t)

@@ -541,12 +541,19 @@ func canceled(t *testing.T) context.Context {
 
 // A change of a job that is withdrawn is in the way of another job of its group. A trigger rejects a third change.
 func TestWithdrawnJobRejectsNoRowOfItsGroup(t *testing.T) {
-	for name, body := range map[string]string{"abort": "RAISE(ABORT, 'no')", "rollback": "RAISE(ROLLBACK, 'no')"} {
+	const unique = "CREATE UNIQUE INDEX one ON hwt_entries (payload); "
+	const rollBack = `CREATE TRIGGER one BEFORE INSERT ON hwt_entries WHEN EXISTS (SELECT 1 FROM hwt_entries WHERE payload = new.payload)
+		BEGIN SELECT RAISE(ROLLBACK, 'one'); END; `
+	for name, c := range map[string]struct{ one, body string }{
+		"abort":               {unique, "RAISE(ABORT, 'no')"},
+		"rollback":            {unique, "RAISE(ROLLBACK, 'no')"},
+		"rollback in the way": {rollBack, "RAISE(ABORT, 'no')"},
+		"rollback of both":    {rollBack, "RAISE(ROLLBACK, 'no')"},
+	} {
 		t.Run(name, func(t *testing.T) {
 			ctx, s := t.Context(), openTemp(t)
 			b := s.backend
-			_, err := s.DB().ExecContext(ctx, `CREATE UNIQUE INDEX one ON hwt_entries (payload);
-				CREATE TRIGGER reject BEFORE INSERT ON hwt_entries WHEN new.key = CAST('bad' AS BLOB) BEGIN SELECT `+body+`; END`)
+			_, err := s.DB().ExecContext(ctx, c.one+"CREATE TRIGGER reject BEFORE INSERT ON hwt_entries WHEN new.key = CAST('bad' AS BLOB) BEGIN SELECT "+c.body+"; END")
 			require.NoError(t, err)
 			op := func(key, payload string) backend.Op {
 				return backend.Op{Row: backend.Row{Key: key, Due: 1, Payload: []byte(payload)}}
@@ -571,7 +578,7 @@ func TestWithdrawnJobRejectsNoRowOfItsGroup(t *testing.T) {
 				}
 				_, err := txn.applyAll(ops)
 				if runs == 2 {
-					assert.Len(t, txn.rejected, 2)
+					assert.Error(t, txn.rejected[0])
 					assert.True(t, inTheWay.withdraw())
 				}
 				return err
