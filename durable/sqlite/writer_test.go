@@ -442,9 +442,11 @@ func TestLeasesLastLongerByTheLocksOfOthers(t *testing.T) {
 			b.held.spans, b.held.lease = nil, time.Hour
 			b.held.add(now.Add(c.from), now.Add(c.to))
 			b.held.lease = 5 * time.Second
-			gone, err := s.backend.writer.gone(&b.held)
-			require.NoError(t, err)
-			require.Len(t, gone, c.adopts)
+			require.NoError(t, b.read(ctx, func(reader *conn) error {
+				gone, err := reader.gone(&b.held)
+				require.Len(t, gone, c.adopts)
+				return err
+			}))
 			grants, err := b.Share(ctx, heir, 0, []backend.Demand{{Scope: scope, Wants: 1}})
 			require.NoError(t, err)
 			all, err := b.Limited(ctx, backend.Version{Newest: -1})
