@@ -68,6 +68,21 @@ func (k *keysOf) work(t *testing.T, s *sqlite.Store) (end func()) {
 	return end
 }
 
+// claim stores due entries, and claims them for a new worker.
+func claim(t *testing.T, s *sqlite.Store, keys ...string) (worker int64, claims []backend.Claim) {
+	t.Helper()
+	worker, err := s.Backend().Heartbeat(t.Context(), 0, time.Minute)
+	require.NoError(t, err)
+	for _, key := range keys {
+		e, err := s.Set(t.Context(), entryDue(key, 0))
+		require.NoError(t, err)
+		claims = append(claims, backend.Claim{Ref: backend.Ref{Key: key, Generation: e.Generation}})
+	}
+	_, err = s.Backend().Claim(t.Context(), worker, claims)
+	require.NoError(t, err)
+	return worker, claims
+}
+
 func sizes(t *testing.T, s *sqlite.Store) (pending, claimed int64) {
 	t.Helper()
 	st, err := s.Stats(t.Context())
@@ -154,17 +169,8 @@ func TestRejectedAdoptionLeavesTheOthers(t *testing.T) {
 			ctx := t.Context()
 			s := open(t, temp(t), nil)
 			b := s.Backend()
-			gone, err := b.Heartbeat(ctx, 0, time.Minute)
-			require.NoError(t, err)
-			var claims []backend.Claim
-			for _, key := range []string{"a", "bad", "c"} {
-				e, err := s.Set(ctx, entryDue(key, 0))
-				require.NoError(t, err)
-				claims = append(claims, backend.Claim{Ref: backend.Ref{Key: key, Generation: e.Generation}})
-			}
-			_, err = b.Claim(ctx, gone, claims)
-			require.NoError(t, err)
-			_, err = b.Heartbeat(ctx, gone, 0)
+			gone, _ := claim(t, s, "a", "bad", "c")
+			_, err := b.Heartbeat(ctx, gone, 0)
 			require.NoError(t, err)
 			worker, err := b.Heartbeat(ctx, 0, time.Minute)
 			require.NoError(t, err)
@@ -188,19 +194,9 @@ func TestRejectedAdoptionLeavesTheOthers(t *testing.T) {
 func TestRejectedSecondClaimOfARowWaits(t *testing.T) {
 	for name, body := range rejections {
 		t.Run(name, func(t *testing.T) {
-			ctx := t.Context()
-			s := open(t, temp(t), nil)
+			ctx, s := t.Context(), open(t, temp(t), nil)
 			b := s.Backend()
-			worker, err := b.Heartbeat(ctx, 0, time.Minute)
-			require.NoError(t, err)
-			var claims []backend.Claim
-			for _, key := range []string{"a", "bad"} {
-				e, err := s.Set(ctx, entryDue(key, 0))
-				require.NoError(t, err)
-				claims = append(claims, backend.Claim{Ref: backend.Ref{Key: key, Generation: e.Generation}})
-			}
-			_, err = b.Claim(ctx, worker, claims)
-			require.NoError(t, err)
+			worker, claims := claim(t, s, "a", "bad")
 			reject(t, s, "BEFORE UPDATE", "old", body)
 			for i := range claims {
 				claims[i].Again = true
@@ -232,19 +228,16 @@ func TestRejectedOutcomesAreBounded(t *testing.T) {
 	ctx := t.Context()
 	s := open(t, temp(t), nil)
 	b := s.Backend()
-	worker, err := b.Heartbeat(ctx, 0, time.Minute)
-	require.NoError(t, err)
-	var claims []backend.Claim
-	var outcomes []backend.Outcome
+	var keys []string
 	for i := range 1001 {
-		e, err := s.Set(ctx, entryDue(fmt.Sprint("k", i), 0))
-		require.NoError(t, err)
-		ref := backend.Ref{Key: e.Key, Generation: e.Generation}
-		claims, outcomes = append(claims, backend.Claim{Ref: ref}), append(outcomes, backend.Outcome{Ref: ref})
+		keys = append(keys, fmt.Sprint("k", i))
 	}
-	_, err = b.Claim(ctx, worker, claims)
-	require.NoError(t, err)
-	_, err = s.DB().ExecContext(ctx, "CREATE TRIGGER reject BEFORE DELETE ON hwt_entries BEGIN SELECT RAISE(ABORT, 'no'); END")
+	worker, claims := claim(t, s, keys...)
+	var outcomes []backend.Outcome
+	for _, each := range claims {
+		outcomes = append(outcomes, backend.Outcome{Ref: each.Ref})
+	}
+	_, err := s.DB().ExecContext(ctx, "CREATE TRIGGER reject BEFORE DELETE ON hwt_entries BEGIN SELECT RAISE(ABORT, 'no'); END")
 	require.NoError(t, err)
 	_, err = b.Finish(ctx, worker, outcomes)
 	require.ErrorContains(t, err, `key "k0"`)
