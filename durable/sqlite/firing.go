@@ -126,16 +126,30 @@ func (b *sqliteBackend) adopt(ctx context.Context, worker int64, kinds []string,
 		return nil, nil, err
 	}
 	var found []backend.Row
-	var all bool
+	var all, passed bool
 	err = b.read(ctx, func(c *conn) error {
-		found, all, s.damaged, err = c.claimedBy(s.gone, s.stopped, kinds, n)
+		found, all, s.damaged, err = c.claimedBy(s.gone, n, func(r *backend.Row) bool {
+			if len(kinds) > 0 && !slices.Contains(kinds, backend.KindOf(r.Key)) ||
+				slices.ContainsFunc(s.stopped, func(p backend.Pause) bool { return p.Has(r) }) {
+				return true
+			}
+			_, known := b.searches.rejected.Load(r.Ref())
+			passed = passed || known
+			return known
+		})
 		return err
 	})
 	if err != nil {
 		return nil, nil, err
 	}
+	more := len(found) == n || backend.Payloads(found) >= backend.BatchBytes
+	if passed && !more {
+		b.searches.rejected.Clear()
+	}
 	if len(found) == 0 && !all {
-		b.searches.note(kinds, s)
+		if !passed {
+			b.searches.note(kinds, s)
+		}
 		return nil, s.damaged, nil
 	}
 	var rows []backend.Row
@@ -145,6 +159,11 @@ func (b *sqliteBackend) adopt(ctx context.Context, worker int64, kinds []string,
 	})
 	if err != nil {
 		return nil, nil, err
+	}
+	if more { // the next searches pass over these rows, up to the search that finds no more
+		for i := range rejected {
+			b.searches.rejected.Store(found[i].Ref(), nil)
+		}
 	}
 	return rows, errors.Join(s.damaged, firstOf(rejected, func(i int) backend.Ref { return found[i].Ref() })), nil
 }
@@ -202,10 +221,10 @@ func (c *conn) gone(held *lockTimes) (workers []int64, err error) {
 	return workers, err
 }
 
-// claimedBy returns up to n intact rows of kinds that workers have claimed and that are not paused, whether
+// claimedBy returns up to n intact rows that workers have claimed, except rows for which leave is true. It also returns whether
 // these are all, and the damage of others. Payloads of BatchBytes end the search early. It reads up to the last claimed row,
 // in the order of due times.
-func (c *conn) claimedBy(workers []int64, stopped []backend.Pause, kinds []string, n int) (found []backend.Row, all bool, damaged, err error) {
+func (c *conn) claimedBy(workers []int64, n int, leave func(r *backend.Row) bool) (found []backend.Row, all bool, damaged, err error) {
 	bytes, all := 0, true
 	err = c.query("SELECT " + columns + ` FROM hwt_entries AS t INDEXED BY hwt_due WHERE holder > 0 AND ` + heldWell + `
 		ORDER BY due, key, slot LIMIT (SELECT claimed FROM hwt_store)`).each(func(q *query) error {
@@ -221,8 +240,7 @@ func (c *conn) claimedBy(workers []int64, stopped []backend.Pause, kinds []strin
 			damaged, all = errors.Join(damaged, err), false
 			return nil
 		}
-		if len(kinds) > 0 && !slices.Contains(kinds, backend.KindOf(r.Key)) ||
-			slices.ContainsFunc(stopped, func(p backend.Pause) bool { return p.Has(&r) }) {
+		if leave(&r) {
 			all = false
 			return nil
 		}

@@ -13,8 +13,9 @@ import (
 // of other kinds. No worker that is gone claims further rows: until another worker is gone or the pauses
 // change, a second search would find the same. Each search reads the whole backlog before the last claimed row.
 type searches struct {
-	mu  sync.Mutex
-	all map[string]search // Guarded by mu.
+	mu       sync.Mutex
+	all      map[string]search // Guarded by mu.
+	rejected sync.Map          // Refs of rows that SQLite let no worker adopt, while others may be behind them
 }
 
 // search is a search for claimed rows of the workers that were gone at a time.

@@ -96,3 +96,47 @@ func TestAdoptReadsABacklogOnce(t *testing.T) {
 	requireSearch(true, []string{"other/last"}, "other/")
 	requireSearch(false, nil, "other/") // no worker is gone any more
 }
+
+// A trigger of the user rejects more rows of workers that are gone than a call adopts.
+func TestRejectedRowsKeepNoOtherRowWaiting(t *testing.T) {
+	ctx, s := t.Context(), openTemp(t)
+	set := func(key string, due int64) {
+		_, err := s.Set(ctx, durable.Entry{Key: key, Due: time.Unix(due, 0)})
+		require.NoError(t, err)
+	}
+	var keys []string
+	for i := range 7 {
+		keys = append(keys, fmt.Sprint("k", i))
+		set(keys[i], int64(i+2))
+	}
+	die(t, s, keys...)
+	_, err := s.DB().ExecContext(ctx, "CREATE TRIGGER reject BEFORE UPDATE OF crashes ON hwt_entries WHEN CAST(new.key AS TEXT) NOT IN ('first', 'k2', 'k6') BEGIN SELECT RAISE(ABORT, 'no'); END")
+	require.NoError(t, err)
+	heir, err := s.backend.Heartbeat(ctx, 0, time.Hour)
+	require.NoError(t, err)
+	adopt := func() (adopted []string) {
+		rows, _ := s.backend.Adopt(ctx, heir, nil, 2)
+		for _, r := range rows {
+			adopted = append(adopted, r.Key)
+		}
+		return adopted
+	}
+	require.Empty(t, adopt())
+	set("first", 1)
+	die(t, s, "first")
+	require.Equal(t, []string{"first", "k2"}, adopt())
+	require.Empty(t, adopt())
+	require.Equal(t, []string{"k6"}, adopt())
+	_, err = s.DB().ExecContext(ctx, "DROP TRIGGER reject")
+	require.NoError(t, err)
+	var adopted []string
+	for range len(keys) {
+		adopted = append(adopted, adopt()...)
+	}
+	require.ElementsMatch(t, []string{"k0", "k1", "k3", "k4", "k5"}, adopted)
+	require.NoError(t, s.backend.read(ctx, func(c *conn) error {
+		n, err := c.query("SELECT count(*) FROM hwt_workers").integer()
+		require.EqualValues(t, 1, n, "the heir")
+		return err
+	}))
+}
