@@ -94,8 +94,8 @@ func (l *leases) take(ctx context.Context, worker int64, most int, sql string, a
 }
 
 // takeOnce is take in one transaction. Damaged rows stay or become pending: All finds damaged rows,
-// and Cancel deletes them. If the outcome of the transaction is unknown, takeOnce reads the rows
-// again.
+// and Cancel deletes them. If the outcome of the transaction is unknown, takeOnce returns the rows that worker holds, beside an
+// error: the others may still be there.
 func (l *leases) takeOnce(ctx context.Context, worker int64, n, skip int, sql string, args ...any) ([]backend.Row, error) {
 	var taken intact
 	err := l.asWorker(ctx, worker, false, func(ctx context.Context, t *txn) error {
@@ -113,7 +113,8 @@ func (l *leases) takeOnce(ctx context.Context, worker int64, n, skip int, sql st
 		for i := range taken.rows {
 			r.add(taken.rows[i].Ref())
 		}
-		taken, err = l.owned(ctx, worker, r)
+		held, failed := l.owned(ctx, worker, r)
+		return held.rows, cmp.Or(failed, err)
 	}
 	if err != nil {
 		return nil, err
