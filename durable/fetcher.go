@@ -334,7 +334,7 @@ func (f *fetcher) accept(row backend.Row, reserved bool) bool {
 		f.claimer.completer.finish(h, h.outcome)
 	case answer != added:
 		return false
-	case row.State == backend.Claimed && row.Crashes > 0 && !h.crashed(): // adopted
+	case row.State == backend.Claimed && (row.Tried || row.Crashes > 0 && !h.crashed()): // in doubt, or adopted
 		f.claimer.put(h, 0)
 	case row.State == backend.Claimed:
 		f.counts.leased.Add(1)

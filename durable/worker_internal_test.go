@@ -166,12 +166,13 @@ func TestClaimedRowStaysInTheTable(t *testing.T) {
 }
 
 // A call of Lease whose answer to COMMIT is lost reads the rows that the worker holds, and a row that Claim has claimed is one of
-// them.
+// them: the row is Tried. A call of Claim whose answer to COMMIT is lost reports a row as won that Lease has claimed.
 func TestRowFiresOnceAfterALostAnswer(t *testing.T) {
 	for name, c := range map[string]struct{ during, stored bool }{
 		"the copy comes during the claim, and its outcome waits":     {during: true},
 		"the copy comes during the claim, and its outcome is stored": {during: true, stored: true},
 		"the copy comes after the claim, and the outcome waits":      {},
+		"the copy comes after the claim, and the outcome is stored":  {stored: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newTestWorker(t)
@@ -180,7 +181,7 @@ func TestRowFiresOnceAfterALostAnswer(t *testing.T) {
 			w.lease.renewed(0, 1, time.Now().Add(time.Hour))
 			row := backend.Row{Key: "k", Generation: 1, Due: 1, Holder: 1}
 			again := row
-			again.State = backend.Claimed
+			again.State, again.Tried = backend.Claimed, !c.during
 			fire := func() {
 				h := d.queue.get()
 				w.completer.finish(h, backend.Outcome{Fate: backend.Retry})
@@ -203,6 +204,10 @@ func TestRowFiresOnceAfterALostAnswer(t *testing.T) {
 				fire()
 				require.True(t, w.fetcher.accept(again, true))
 			}
+			if c.stored {
+				b.answer = backend.Overtaken
+			}
+			w.claimer.flushOne(t.Context())
 			require.Zero(t, d.queue.len())
 		})
 	}

@@ -71,7 +71,8 @@ type Backend interface {
 
 	// Lease returns pending rows of each lane, ordered as [Cursor]. Whether it marks them is up
 	// to the backend: a row may be returned to several workers, and Claim decides. A row
-	// returned with State Claimed and Holder Worker is claimed already; its Crashes are 0. Damaged rows stay
+	// returned with State Claimed and Holder Worker is claimed already; its Crashes are 0. If such a row is Tried, Claim may have
+	// claimed it, and its handler may have run: a claim with Again decides. Damaged rows stay
 	// pending and are left out, as by Adopt; the error beside the others is then ErrDamaged.
 	// Payloads end the rows of a lane as they end a page.
 	Lease(ctx context.Context, req LeaseRequest) ([]Leased, error)

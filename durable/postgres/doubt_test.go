@@ -78,3 +78,22 @@ func TestLookWithAnUnknownOutcomeReachesNothing(t *testing.T) {
 		})
 	}
 }
+
+// The worker claims its copy of a row that the lost transaction of Lease has claimed, too. The handler may have run before Lease
+// returns the row.
+func TestRowOfAnUnknownLookIsTried(t *testing.T) {
+	d := newDoubt(t)
+	row := apply(t, d.Backend, set("k", time.Now()))[0].Row
+	w := register(t, d.Backend)
+	d.atCommit(func() {
+		d.abort(t)
+		won, err := d.direct.Claim(t.Context(), w, []backend.Claim{{Ref: row.Ref()}})
+		require.NoError(t, err)
+		require.Equal(t, []backend.Answer{backend.Won}, won)
+	})
+	rows, err := d.LeaseRows(t.Context(), w, time.Now(), 9)
+	require.ErrorContains(t, err, unknownText)
+	require.Len(t, rows, 1)
+	require.Equal(t, backend.Claimed, rows[0].State)
+	require.True(t, rows[0].Tried)
+}

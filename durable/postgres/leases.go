@@ -95,7 +95,7 @@ func (l *leases) take(ctx context.Context, worker int64, most int, sql string, a
 
 // takeOnce is take in one transaction. Damaged rows stay or become pending: All finds damaged rows,
 // and Cancel deletes them. If the outcome of the transaction is unknown, takeOnce returns the rows that worker holds, beside an
-// error: the others may still be there.
+// error: the others may still be there. Claim may have claimed some of the rows.
 func (l *leases) takeOnce(ctx context.Context, worker int64, n, skip int, sql string, args ...any) ([]backend.Row, error) {
 	var taken intact
 	err := l.asWorker(ctx, worker, false, func(ctx context.Context, t *txn) error {
@@ -114,6 +114,9 @@ func (l *leases) takeOnce(ctx context.Context, worker int64, n, skip int, sql st
 			r.add(taken.rows[i].Ref())
 		}
 		held, failed := l.owned(ctx, worker, r)
+		for i := range held.rows {
+			held.rows[i].Tried = held.rows[i].State == backend.Claimed
+		}
 		return held.rows, cmp.Or(failed, err)
 	}
 	if err != nil {
