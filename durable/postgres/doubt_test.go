@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"bytes"
+	"context"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -96,4 +97,25 @@ func TestRowOfAnUnknownLookIsTried(t *testing.T) {
 	require.Len(t, rows, 1)
 	require.Equal(t, backend.Claimed, rows[0].State)
 	require.True(t, rows[0].Tried)
+}
+
+// A failover has lost a claim. Its outcome must not end the next claim of the row, whose handler may run.
+func TestOnlySuccessReachesALockedPendingRow(t *testing.T) {
+	for name, leased := range map[string]bool{"free": false, "leased": true} {
+		t.Run(name, func(t *testing.T) {
+			pool := newPool(t, "")
+			b := open(t, pool, postgres.Options{Schema: fresh(t, "lost_claim")})
+			w, rows := claimed(t, b, 3)
+			_, err := pool.Exec(t.Context(), `UPDATE lost_claim.entry SET state = 0, holder = CASE WHEN $1 THEN holder ELSE 0 END`, leased)
+			require.NoError(t, err)
+			tx, err := pool.Begin(t.Context())
+			require.NoError(t, err)
+			defer tx.Rollback(context.WithoutCancel(t.Context()))
+			_, err = tx.Exec(t.Context(), `SELECT FROM lost_claim.entry FOR UPDATE`)
+			require.NoError(t, err)
+			applied, err := b.Finish(t.Context(), w, []backend.Outcome{{Ref: rows[0].Ref()}, {Ref: rows[1].Ref(), Fate: backend.Retry}, {Ref: rows[2].Ref(), Fate: backend.Bury}})
+			require.NoError(t, err)
+			require.Equal(t, []bool{true, false, false}, applied)
+		})
+	}
 }

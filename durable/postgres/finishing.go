@@ -58,10 +58,13 @@ func finish(ctx context.Context, s *session, worker int64, outcomes []backend.Ou
 	if err != nil || len(at) == 0 {
 		return f, err
 	}
-	r, exist := refsAt(outcomes, at), make([]bool, len(at))
+	r, exist, successes := refsAt(outcomes, at), make([]bool, len(at)), make([]bool, len(at))
+	for n, i := range at {
+		successes[n] = outcomes[i].Fate == backend.Done
+	}
 	err = s.insist(ctx, func(ctx context.Context) error {
 		clear(exist)
-		return s.simple(ctx, query(scanPositions(exist), existingSQL, r.key, r.generation, f.worker))
+		return s.simple(ctx, query(scanPositions(exist), existingSQL, r.key, r.generation, f.worker, successes))
 	})
 	for n, i := range at {
 		f.locked[i] = exist[n]

@@ -287,7 +287,7 @@ const (
 	lockNamedSQL = `SELECT {e.cols} FROM {named} ORDER BY e.key, e.slot FOR UPDATE OF e`
 	ownedSQL     = `SELECT {e.cols} FROM {named} WHERE (e.holder + 0) = $3 ORDER BY e.key, e.slot FOR UPDATE OF e`
 	heldSQL      = `SELECT r.n FROM {named} WHERE e.state = 0 AND (e.holder + 0) = ($3::int8[])[r.n]`
-	existingSQL  = `SELECT r.n FROM {named} WHERE e.state = 0 OR e.holder = $3 OR e.crashes > 0`
+	existingSQL  = `SELECT r.n FROM {named} WHERE e.state = 1 AND e.holder = $3 OR ($4::bool[])[r.n] AND (e.state = 0 OR e.crashes > 0)`
 )
 
 // Sizes.
