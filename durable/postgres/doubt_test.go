@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/hashedwheel/hwt/durable/backend"
@@ -97,6 +98,72 @@ func TestRowOfAnUnknownLookIsTried(t *testing.T) {
 	require.Len(t, rows, 1)
 	require.Equal(t, backend.Claimed, rows[0].State)
 	require.True(t, rows[0].Tried)
+}
+
+// The connection breaks, and the server commits later.
+func TestLateCommitIsAwaited(t *testing.T) {
+	for name, call := range map[string]func(t *testing.T, d *doubt, w int64, row backend.Row) bool{
+		"Lease": func(t *testing.T, d *doubt, w int64, row backend.Row) bool {
+			rows, err := d.LeaseRows(t.Context(), w, time.Now(), 9)
+			assert.ErrorContains(t, err, unknownText)
+			return len(rows) == 1 && rows[0].State == backend.Claimed
+		},
+		"Claim": func(t *testing.T, d *doubt, w int64, row backend.Row) bool {
+			answers, err := d.Claim(t.Context(), w, []backend.Claim{{Ref: row.Ref()}})
+			return assert.NoError(t, err) && answers[0] == backend.Won
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDoubt(t)
+			row := apply(t, d.Backend, set("k", time.Now()))[0].Row
+			w := register(t, d.Backend)
+			_, err := d.pool.Exec(t.Context(), `CREATE FUNCTION doubt.wait() RETURNS trigger LANGUAGE plpgsql SET lock_timeout = 0 AS
+				$$ BEGIN
+					PERFORM pg_catalog.pg_advisory_xact_lock(7);
+					RETURN NULL;
+				EXCEPTION WHEN query_canceled THEN -- by pgx, after the connection has broken
+					PERFORM pg_catalog.pg_advisory_xact_lock(7);
+					RETURN NULL;
+				END $$;
+				CREATE CONSTRAINT TRIGGER wait AFTER UPDATE ON doubt.entry DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION doubt.wait()`)
+			require.NoError(t, err)
+			conn, err := d.pool.Acquire(t.Context())
+			require.NoError(t, err)
+			defer conn.Release()
+			_, err = conn.Exec(t.Context(), "SELECT pg_advisory_lock(7)")
+			require.NoError(t, err)
+			returned := make(chan struct{})
+			unlocked := make(chan error, 1)
+			d.atCommit(func() {
+				go func() {
+					d.waitFor(t, returned, 1) // COMMIT waits
+					d.proxy.Cut()
+					d.waitFor(t, returned, 2) // the call waits for the transaction
+					_, err := conn.Exec(context.WithoutCancel(t.Context()), "SELECT pg_advisory_unlock(7)")
+					unlocked <- err
+				}()
+			})
+			held := call(t, d, w, row)
+			close(returned)
+			require.NoError(t, <-unlocked)
+			require.True(t, held)
+		})
+	}
+}
+
+// waitFor waits until n connections of the role wait for locks, or a call has returned.
+func (d *doubt) waitFor(t *testing.T, returned <-chan struct{}, n int) {
+	for waiting := 0; waiting < n; time.Sleep(time.Millisecond) {
+		select {
+		case <-returned:
+			return
+		default:
+		}
+		err := d.pool.QueryRow(t.Context(), `SELECT count(*) FROM pg_stat_activity WHERE usename = 'doubt' AND wait_event_type = 'Lock'`).Scan(&waiting)
+		if err != nil {
+			return
+		}
+	}
 }
 
 // A failover has lost a claim. Its outcome must not end the next claim of the row, whose handler may run.

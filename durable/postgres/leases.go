@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/hashedwheel/hwt/durable/backend"
@@ -125,12 +126,13 @@ func (l *leases) takeOnce(ctx context.Context, worker int64, n, skip int, sql st
 	return taken.rows, taken.damaged
 }
 
-// owned reads the rows that worker holds.
+// owned reads the rows that worker holds. It locks the others, too: a transaction with a lost answer may still be at its COMMIT.
 func (l *leases) owned(ctx context.Context, worker int64, r refs) (held intact, err error) {
 	err = l.insist(ctx, func(ctx context.Context) error {
 		held = intact{}
-		return l.simple(ctx, query(held.scan, ownedSQL, r.key, r.generation, worker))
+		return l.simple(ctx, query(held.scan, lockNamedSQL, r.key, r.generation))
 	})
+	held.rows = slices.DeleteFunc(held.rows, func(row backend.Row) bool { return row.Holder != worker })
 	return held, err
 }
 

@@ -285,7 +285,6 @@ const (
 		UPDATE {s}.entry e SET last = l.last FROM l WHERE e.key = l.key AND e.slot = 0`
 
 	lockNamedSQL = `SELECT {e.cols} FROM {named} ORDER BY e.key, e.slot FOR UPDATE OF e`
-	ownedSQL     = `SELECT {e.cols} FROM {named} WHERE (e.holder + 0) = $3 ORDER BY e.key, e.slot FOR UPDATE OF e`
 	heldSQL      = `SELECT r.n FROM {named} WHERE e.state = 0 AND (e.holder + 0) = ($3::int8[])[r.n]`
 	existingSQL  = `SELECT r.n FROM {named} WHERE e.state = 1 AND e.holder = $3 OR ($4::bool[])[r.n] AND (e.state = 0 OR e.crashes > 0)`
 )
@@ -328,7 +327,7 @@ var statements = []string{
 	getSQL, pageSQL, deadPageSQL, registerSQL, renewSQL, endLeaseSQL, forgetSQL,
 	sharePausesSQL, lockPausesSQL, pauseSQL, resumeSQL, pausesSQL, lockVersionSQL, setLimitSQL, removeLimitSQL, removePermitsSQL, versionSQL, unawareSQL, limitsSQL,
 	awareSQL, lockLimitsSQL, endPermitsSQL, permitsSQL, putPermitsSQL, putBusySQL, presentSQL, endedWorkersSQL, leaseSQL, leaseKindsSQL, lookSQL, lookKindsSQL, adoptSQL, overdueSQL, freeSQL, unleaseSQL, unclaimSQL,
-	claimSQL, claimAgainSQL, ownSQL, doneSQL, lastSQL, pausedRowsSQL, lockClaimsSQL, claimedSQL, lockNamedSQL, ownedSQL, heldSQL, existingSQL, countsSQL,
+	claimSQL, claimAgainSQL, ownSQL, doneSQL, lastSQL, pausedRowsSQL, lockClaimsSQL, claimedSQL, lockNamedSQL, heldSQL, existingSQL, countsSQL,
 	countDueSQL, countPausesSQL, sizeSQL, echoSQL, notifySQL, notifyNearSQL,
 	planningSQL, identify,
 }
