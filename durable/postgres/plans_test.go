@@ -48,7 +48,8 @@ type step struct {
 	Steps        []step  `json:"Plans"`
 }
 
-// explainingPool returns a pool whose connections report the plans of their statements. mode is a plan_cache_mode.
+// explainingPool returns a pool whose connections report the plans of their statements. mode is a plan_cache_mode. The role of
+// the connections forbids searches by ctid, outside of the transactions of the backend.
 func explainingPool(t *testing.T, mode string) (*pgxpool.Pool, *plans) {
 	t.Helper()
 	plain := newPool(t, "")
@@ -58,7 +59,7 @@ func explainingPool(t *testing.T, mode string) (*pgxpool.Pool, *plans) {
 	p := &plans{seen: make(map[string]bool)}
 	config := plain.Config()
 	config.ConnConfig.OnNotice = p.note
-	for name, value := range map[string]string{"session_preload_libraries": "auto_explain", "plan_cache_mode": mode,
+	for name, value := range map[string]string{"session_preload_libraries": "auto_explain", "plan_cache_mode": mode, "enable_tidscan": "off",
 		"auto_explain.log_min_duration": "0", "auto_explain.log_analyze": "on", "auto_explain.log_timing": "off",
 		"auto_explain.log_buffers": "on", "auto_explain.log_format": "json", "auto_explain.log_level": "notice"} {
 		config.ConnConfig.RuntimeParams[name] = value

@@ -26,7 +26,7 @@ const recent = 10_000
 // With row_security off, a statement fails instead of passing over rows that are hidden from the role.
 const planning = `set_config('jit', 'off', true), set_config('row_security', 'off', true),
 	set_config('plan_cache_mode', CASE WHEN current_setting('plan_cache_mode') = 'auto' THEN 'force_generic_plan' ELSE current_setting('plan_cache_mode') END, true),
-	set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
+	set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true), set_config('enable_tidscan', 'on', true),
 	set_config('enable_nestloop', 'on', true), set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true)`
 
 // named are the rows that the first two parameters name. With an OR for the two slots, the index finds
