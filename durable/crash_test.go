@@ -230,3 +230,16 @@ func TestSuspectsLeaveTheRoomOfTheirGroup(t *testing.T) {
 		assert.Fail(t, "the new entry has not fired")
 	})
 }
+
+// A look for rows of workers that are gone may read many rows of kinds that the Work does not handle.
+func TestSlowLooksForRowsOfGoneWorkersPause(t *testing.T) {
+	for slow, want := range map[time.Duration]float64{0: 60, 100 * time.Millisecond: 60 / 2.1, time.Second: 60 / 6.} {
+		inBubble(t, func(f *fixture) {
+			f.b.delay("Adopt", slow)
+			end := f.work(nil, nil)
+			time.Sleep(time.Minute)
+			end()
+			require.InEpsilon(t, want, f.b.adopts.Load(), 0.2, slow)
+		})
+	}
+}

@@ -9,8 +9,12 @@ import (
 	"github.com/hashedwheel/hwt/durable/backend"
 )
 
-// adoptEvery is the pause between two looks for rows of workers that are gone.
-const adoptEvery = time.Second
+// adoptEvery is the shortest pause between two looks for rows of workers that are gone, and mostAdoptEvery the longest.
+// A look may read many rows of other kinds: the pause is twenty times as long as the last look.
+const (
+	adoptEvery     = time.Second
+	mostAdoptEvery = 5 * time.Second
+)
 
 // fetcher takes rows from the database: pending rows that are due soon, and claimed rows of workers
 // that are gone. It requests only rows after the last row that it has seen in the order of due
@@ -36,7 +40,7 @@ func (f *fetcher) run(ctx context.Context) error {
 	poll := f.limits.Poll
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	var swept, adopted time.Time
+	var swept, adopt time.Time
 	pause := poll
 	for {
 		select {
@@ -59,10 +63,11 @@ func (f *fetcher) run(ctx context.Context) error {
 				swept = time.Now()
 			}
 		}
-		if time.Since(adopted) >= adoptEvery {
-			adopted = time.Now()
+		if began := time.Now(); !began.Before(adopt) {
 			for f.adopt(ctx) {
+				began = time.Now()
 			}
+			adopt = time.Now().Add(min(max(adoptEvery, 20*time.Since(began)), mostAdoptEvery))
 		}
 		if err := f.leaseRows(ctx); errors.Is(err, ErrClosed) {
 			f.options.Logger.Error("durable: the database has closed; Work ends", "error", err)

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -68,6 +69,7 @@ type faulty struct {
 	together  int                      // Limits.Together
 	kinds     int                      // of the last lane of the last call of Lease. Guarded by mu.
 	prepared  int                      // calls of PrepareKinds. Guarded by mu.
+	adopts    atomic.Int64             // calls of Adopt
 }
 
 // together makes a database take lanes of several kinds in stores with fewer than a thousand entries.
@@ -190,6 +192,8 @@ func (f *faulty) Free(context.Context, int64) error {
 }
 
 func (f *faulty) Adopt(ctx context.Context, worker int64, kinds []string, most int) ([]backend.Row, error) {
+	f.adopts.Add(1)
+	f.wait("Adopt")
 	if err := f.fail("Adopt"); err != nil {
 		return nil, err
 	}
