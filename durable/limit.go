@@ -21,7 +21,8 @@ type Limit struct {
 
 	// Burst is the number of handlers that may begin at once after a pause, 1 to 1,000,000. In each
 	// time t, at most Burst plus PerSecond times t handlers begin. 0 is the default, a tenth of PerSecond
-	// or 1. A Burst below 1 + PerSecond/100 lowers the rate: a worker may use a permission up to 10 ms late, and the
+	// or 1. The last handler of a burst may begin a second later than the others. A Burst of 1, or one below 1 + PerSecond/100,
+	// lowers the rate by a thirty-second, or by 10 ms per handler: a worker may use a permission that much later, and the
 	// bound holds then, too.
 	Burst int
 }

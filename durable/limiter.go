@@ -417,14 +417,15 @@ func (l *limiter) demands(term uint64) (demands []backend.Demand) {
 	l.mu.Lock()
 	now := l.clock.nanos()
 	var earlier []*flight
+	needed := wishes(l.quotas, l.covering, now)
 	for _, q := range l.quotas {
 		if l.term != term { // L4
 			q.held, q.share, q.tokens = 0, 0, nil
 			earlier = append(earlier, q.due.takeOthers(term)...)
 			earlier = append(earlier, q.pending.takeOthers(term)...)
 		}
-		if q.needs() {
-			demands = append(demands, q.demand(now))
+		if q.needs() || needed[q].rows > 0 {
+			demands = append(demands, q.demand(now, needed[q]))
 		}
 	}
 	l.term, l.urgent = term, false
@@ -443,6 +444,10 @@ func (l *limiter) granted(grants []backend.Grant) (more bool) {
 			q.granted(g)
 			more = more || q.peak > q.permits() && (q.held < q.share || q.share == 0)
 		}
+	}
+	now := l.clock.nanos()
+	for q, w := range wishes(l.quotas, l.covering, now) { // soon, for the other rates of rows
+		l.urgent = l.urgent || w.from != 0 && w.rows > q.ahead(now) && !q.short
 	}
 	request(l.claims)
 	return more

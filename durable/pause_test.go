@@ -79,7 +79,7 @@ func TestOptionPausedPausesTheStore(t *testing.T) {
 		s, err := durable.New(t.Context(), db, &durable.Options{Paused: "a copy"})
 		require.NoError(t, err)
 		f := &fixture{Store: s, t: t, start: time.Now()}
-		defer f.work(nil, nil)()
+		end := f.work(nil, nil)
 		f.setIn("k", 0)
 		time.Sleep(time.Minute)
 		assert.Empty(t, f.times())
@@ -94,6 +94,7 @@ func TestOptionPausedPausesTheStore(t *testing.T) {
 		require.ErrorIs(t, err, durable.ErrInvalid)
 		require.ErrorContains(t, err, "Options.Paused")
 		require.ErrorContains(t, err, "of 1025 bytes (expected: up to 1024 bytes)")
+		end()
 		require.NoError(t, db.Close())
 		_, err = durable.New(t.Context(), db, &durable.Options{Paused: "a copy"})
 		require.ErrorIs(t, err, durable.ErrClosed)

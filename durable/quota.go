@@ -1,7 +1,9 @@
 package durable
 
 import (
+	"cmp"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/hashedwheel/hwt/durable/backend"
@@ -13,10 +15,11 @@ type quota struct {
 	capacity    int // handlers of the Work that may run in the scope
 	held, share int // permits of the worker, and those of them under which handlers may begin
 	tokens      []backend.Tokens
-	running     int // rows with a permit
-	claimed     int // rows that are claimed, or about to be, and have not ended
-	peak        int // of claimed and pending rows since the last call of Share
-	begun       int // rows that got a permit since then
+	unused      bool // the token before the next one, of the same Tokens, was not used
+	running     int  // rows with a permit
+	claimed     int  // rows that are claimed, or about to be, and have not ended
+	peak        int  // of claimed and pending rows since the last call of Share
+	begun       int  // rows that got a permit since then
 	asked       backend.Demand
 	short       bool  // the last call of Share granted less than the demand
 	unsaid      bool  // the database may know permits or a wish that the worker has no longer
@@ -40,15 +43,21 @@ func (q *quota) may(now int64) bool {
 // permits returns the number of handlers that the worker may run.
 func (q *quota) permits() int { return min(q.held, q.share) }
 
-// nextToken returns the time of the next token, or MaxInt64. Tokens that were not used in time are lost, and so
-// are tokens of a time to which the clock was set back.
+// nextToken returns the time from which the next token may be used, or MaxInt64. Tokens that were not used in time are
+// lost, and so are tokens of a time to which the clock was set back.
 func (q *quota) nextToken(now int64) int64 {
 	for len(q.tokens) > 0 {
 		t := &q.tokens[0]
-		if at := t.At(0); t.N > 0 && at+int64(q.limit.Window()) >= now && at <= now+2*int64(backend.ShareEvery) {
-			return at
+		start, late := t.Start(0), t.At(0)+int64(q.limit.Window()) < now
+		if t.N > 0 && !late && start <= now+5*int64(backend.ShareEvery) {
+			if q.unused {
+				start = min(start, now)
+			}
+			return start
 		}
+		more := t.N > 1
 		q.drop()
+		q.unused = late && more
 	}
 	return math.MaxInt64
 }
@@ -60,6 +69,7 @@ func (q *quota) drop() {
 	if t.N--; t.N <= 0 {
 		q.tokens = q.tokens[1:]
 	}
+	q.unused = false
 }
 
 // take takes a permit and a token, and returns the time until which the token may be used.
@@ -71,7 +81,8 @@ func (q *quota) take(now int64) (until int64) {
 	if q.limit.PerSecond == 0 {
 		return math.MaxInt64
 	}
-	until = q.nextToken(now) + int64(q.limit.Window())
+	q.nextToken(now) // drops old ones
+	until = q.tokens[0].At(0) + int64(q.limit.Window())
 	q.drop()
 	return until
 }
@@ -90,8 +101,8 @@ func (q *quota) rotate(now int64) {
 func (q *quota) room(now int64) int { return q.most(now) - q.claimed }
 
 // most returns the number of rows that may be claimed: one per permit, and one per row that got a permit recently,
-// because so many handlers are likely to end before the next claim. Under a rate, most is the number of rows that begin
-// in a quarter of a second.
+// because so many handlers are likely to end before the next claim. Under a rate, most is the number of tokens, or of rows
+// that begin in a quarter of a second: a row that waits for its token stays pending.
 func (q *quota) most(now int64) int {
 	most := math.MaxInt
 	if q.limit.Running != 0 {
@@ -99,7 +110,7 @@ func (q *quota) most(now int64) int {
 		most = q.permits() + min((overdueAhead-1)*q.permits(), q.current+q.previous)
 	}
 	if q.limit.PerSecond != 0 {
-		most = min(most, q.running+1+int(q.limit.PerSecond/4))
+		most = min(most, q.running+max(q.ahead(now), int(math.Ceil(q.limit.PerSecond/4-0.2))))
 	}
 	return most
 }
@@ -115,19 +126,64 @@ func (q *quota) low(now int64) bool {
 func (q *quota) note() { q.peak = max(q.peak, q.claimed+q.pending.n) }
 
 // demand returns the demand for the next call of Share, and gives permits back that the worker does not need (L1).
-func (q *quota) demand(now int64) backend.Demand {
+func (q *quota) demand(now int64, w wish) backend.Demand {
 	d := backend.Demand{Scope: q.limit.Scope, Wants: min(max(q.peak, q.running), q.capacity)}
 	if q.limit.Running != 0 {
 		q.held = max(q.running, min(q.held, q.share, d.Wants))
 		d.Keep = q.held
 	}
 	if q.limit.PerSecond != 0 {
-		d.Starts = max(0, min(q.due.n+q.pending.n, max(0, q.capacity-q.running)+2*q.begun)-q.ahead(now))
+		d.Starts, d.From = max(0, min(w.rows, q.startable())-q.ahead(now)), w.from
 	}
 	q.asked, q.unsaid = d, true
 	q.peak, q.begun = 0, 0
 	q.note()
 	return d
+}
+
+// startable returns the number of handlers that may begin until the next call of Share.
+func (q *quota) startable() int { return max(0, q.capacity-q.running) + 2*q.begun }
+
+// wish is the number of rows that need a token of a quota, and the time from which one of them can use it.
+type wish struct {
+	rows int
+	from int64
+}
+
+// wishes returns what the waiting rows need. covering returns the quotas of a row. A row with several rates first needs a
+// token of the slowest rate, and then tokens of the others for the same time: tokens of different times are of no use.
+func wishes(quotas map[backend.Scope]*quota, covering func(*backend.Row) []*quota, now int64) map[*quota]wish {
+	all := make(map[*quota]wish)
+	note := func(h *flight) {
+		rated := slices.DeleteFunc(covering(&h.row), func(q *quota) bool { return q.limit.PerSecond == 0 })
+		slowest := slices.MinFunc(rated, func(a, b *quota) int { return cmp.Compare(a.limit.PerSecond, b.limit.PerSecond) })
+		before := all[slowest].rows
+		all[slowest] = wish{before + 1, 0}
+		if slowest.ahead(now) <= before {
+			return
+		}
+		for _, q := range rated {
+			from := slowest.nextToken(now)
+			if w := all[q]; q != slowest {
+				if w.rows > 0 {
+					from = min(from, w.from)
+				}
+				all[q] = wish{w.rows + 1, from}
+			}
+		}
+	}
+	for _, q := range quotas {
+		most := q.startable()
+		for _, list := range []*turns{&q.due, &q.pending} {
+			for h := range list.all() {
+				if most--; most < 0 || q.limit.PerSecond == 0 {
+					break
+				}
+				note(h)
+			}
+		}
+	}
+	return all
 }
 
 // ahead returns the number of tokens.

@@ -70,9 +70,10 @@ type LimitUse struct {
 // Demand is the demand of a worker for a scope.
 type Demand struct {
 	Scope
-	Keep   int // permits that the worker still uses: it begins no handler above Keep before the Grant
-	Wants  int // handlers that run or could run now
-	Starts int // tokens
+	Keep   int   // permits that the worker still uses: it begins no handler above Keep before the Grant
+	Wants  int   // handlers that run or could run now
+	Starts int   // tokens
+	From   int64 // time before which the worker cannot use a token, or 0
 }
 
 // Grant is the answer to a [Demand]. Without a limit of the scope, it is zero except for the Scope.
@@ -89,15 +90,26 @@ type Permit struct {
 	Held, Wants int
 }
 
-// Tokens are permissions to begin N handlers. Each can be used once, from its own time until window later.
+// Tokens are permissions to begin N handlers. Each can be used once, from its own time until window later. The tokens at
+// Earliest can also be used up to Slack before. If a token is not used, the next one of the same Tokens can be used
+// from the time of the unused one.
 type Tokens struct {
 	From, Every int64 // time of the first one, and from one to the next
-	Earliest    int64 // no token begins before
+	Earliest    int64 // no token has a time before
+	Slack       int64
 	N           int
 }
 
 // At returns the time of token i.
 func (t *Tokens) At(i int) int64 { return max(t.Earliest, t.From+int64(i)*t.Every) }
+
+// Start returns the time from which token i can be used if the one before is used.
+func (t *Tokens) Start(i int) int64 {
+	if at := t.At(i); at > t.Earliest {
+		return at
+	}
+	return t.Earliest - t.Slack
+}
 
 // ShareEvery is the pause between two calls of Share. A grant has tokens for up to half a pause more.
 const (
@@ -130,7 +142,7 @@ func (d *Demand) Decide(l *Limit, worker int64, others []Permit, busy, now int64
 	}
 	g.Held = mine.Held
 	if l.PerSecond > 0 {
-		busy, g.Tokens = l.draw(d.Starts, others, busy, now)
+		busy, g.Tokens = l.draw(d, others, busy, now)
 	}
 	return mine, busy, g
 }
@@ -179,19 +191,28 @@ func shareOfRest(left int, mine Permit, all []Permit, now int64) int {
 
 // interval returns the time between two tokens, the time by which they may be early after a pause, and the
 // window in which each may be used. A window delays handlers by up to its length: without it in the account,
-// handlers begin faster for that time. If Burst does not cover the window, the interval does.
+// handlers begin faster for that time. Burst covers the window, and the last handler of a burst is late by it. If Burst does not
+// cover it, the interval does, which is longer by a thirty-second, or by minWindow.
 func (l *Limit) interval() (every, early, window int64) {
-	once := int64(math.Ceil(1e9 / l.PerSecond))
-	early = int64(l.Burst-1) * min(once, math.MaxInt64/(4*MaxBurst))
-	window = min(max(early, minWindow), maxWindow)
+	once := l.once()
+	early = int64(l.Burst-1) * min(once, math.MaxInt64/4/int64(l.Burst))
+	window = min(max(minWindow, once/32), maxWindow)
+	if early > 0 {
+		window = max(min(window, early, longBurstWindow), min(early, burstWindow))
+	}
 	every = max(once, (once+window+int64(l.Burst)-1)/int64(l.Burst))
 	return every, max(0, early-window), window
 }
 
 const (
-	minWindow = int64(10 * time.Millisecond)
-	maxWindow = int64(100 * time.Millisecond)
+	minWindow       = int64(10 * time.Millisecond)
+	maxWindow       = int64(10 * time.Second)
+	burstWindow     = int64(100 * time.Millisecond) // if Burst covers it
+	longBurstWindow = int64(time.Second)
 )
+
+// once returns the time between two handlers at the rate of the limit.
+func (l *Limit) once() int64 { return int64(math.Ceil(1e9 / l.PerSecond)) }
 
 // Window returns the time for which a token may be used.
 func (l *Limit) Window() time.Duration {
@@ -199,15 +220,21 @@ func (l *Limit) Window() time.Duration {
 	return time.Duration(window)
 }
 
-// draw returns up to n tokens, and the next free time: the end of the interval after them, if no token were
-// early. A worker leaves the others their part of the tokens, unless they want less.
-func (l *Limit) draw(n int, others []Permit, busy, now int64) (int64, Tokens) {
+// draw returns tokens for a demand, and the next free time: the end of the interval after them, if no token were
+// early. A worker leaves the others their part of the tokens, unless they want less. After a pause, the first tokens have
+// slack, since the worker gets the answer later, and then looks for rows and handlers.
+func (l *Limit) draw(d *Demand, others []Permit, busy, now int64) (int64, Tokens) {
 	every, early, _ := l.interval()
-	if busy > now+early+every+tokensFor { // damaged, or the clock was set back
+	if busy > now+maxSlack+early+every+2*tokensFor { // damaged, or the clock was set back
 		busy = now + every
 	}
-	from := max(busy, now)
-	t := Tokens{From: from - early, Every: every, Earliest: now}
+	begin := max(now, min(d.From, now+tokensFor))
+	from, slack := busy, int64(0)
+	if busy <= begin {
+		slack = min(l.once()/2, maxSlack)
+		from = begin + slack
+	}
+	t := Tokens{From: from - early, Every: every, Earliest: begin + slack, Slack: slack}
 	most := int(tokensFor/every) + l.Burst
 	rest, sharing := most, 1
 	for _, p := range others {
@@ -215,8 +242,13 @@ func (l *Limit) draw(n int, others []Permit, busy, now int64) (int64, Tokens) {
 			sharing++
 		}
 	}
-	if until := now + tokensFor - t.From; until >= 0 {
-		t.N = max(0, min(n, int(until/every)+1, max(rest, most/sharing)+1))
+	if until := begin + slack + tokensFor - t.From; until >= 0 {
+		t.N = max(0, min(d.Starts, int(until/every)+1, max(rest, most/sharing)+1))
+	}
+	if t.N == 0 {
+		return busy, t
 	}
 	return from + int64(t.N)*every, t
 }
+
+const maxSlack = int64(time.Second)
