@@ -43,8 +43,8 @@ func (a *acks) note(worker int64, r refs) {
 	a.last = append(slices.Delete(a.last, 0, flushed), ack{now, worker, r})
 }
 
-// arrive is called with the era of each new connection before its first transaction, and with the
-// server's wal_writer_delay.
+// arrive is called with the era of each connection before the store's first transaction on the
+// connection, and with the server's wal_writer_delay.
 func (a *acks) arrive(era string, flush time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

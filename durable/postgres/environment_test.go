@@ -136,7 +136,8 @@ func TestRoleCannotLoseCallsInACrash(t *testing.T) {
 	require.Equal(t, "remote_write", value)
 }
 
-// Acknowledgements commit asynchronously. Their worker, which lives, has forgotten the entries.
+// Acknowledgements commit asynchronously. Their worker, which lives, has forgotten the entries. Another
+// store has used the connection before.
 func TestAcknowledgementsSurviveACrash(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -146,9 +147,10 @@ func TestAcknowledgementsSurviveACrash(t *testing.T) {
 	}
 	require.NoError(t, err)
 	defer server.Close()
-	pool, err := pgxpool.New(ctx, server.URL("postgres"))
+	pool, err := pgxpool.New(ctx, server.URL("postgres")+"&pool_max_conns=1")
 	require.NoError(t, err)
 	defer pool.Close()
+	claimed(t, open(t, pool, postgres.Options{}), 1)
 	b := open(t, pool, postgres.Options{Timeout: time.Second})
 	w, rows := claimed(t, b, 20)
 	var outcomes []backend.Outcome

@@ -3,6 +3,7 @@ package postgres
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"strings"
@@ -22,6 +23,7 @@ type session struct {
 	pool    *pgxpool.Pool
 	options Options                 // complete. Immutable.
 	text    func(sql string) string // fills in a statement. Immutable.
+	homeKey string                  // of the store's homes of connections. Immutable.
 	ctx     context.Context         // ends when the backend is closed
 	end     context.CancelFunc
 	tasks   sync.WaitGroup
@@ -33,7 +35,8 @@ type session struct {
 }
 
 func newSession(pool *pgxpool.Pool, o Options) *session {
-	s := &session{pool: pool, options: o, text: forSchema(o.Schema), acks: &acks{}, trouble: &trouble{logger: o.Logger}}
+	s := &session{pool: pool, options: o, text: forSchema(o.Schema), homeKey: "hwt home " + rand.Text(), acks: &acks{},
+		trouble: &trouble{logger: o.Logger}}
 	s.budget.limit.Store(backend.BatchBytes)
 	s.ctx, s.end = context.WithCancel(context.Background())
 	return s
@@ -76,15 +79,14 @@ func (s *session) inTx(ctx context.Context, settings []stmt, f func(t *txn) erro
 	return s.commit(ctx, conn, t.id)
 }
 
-// homeOf returns the home of a connection. homeOf asks the server before the first transaction of
-// a connection, and a connection ends with its home: reading the server's statistics is slow on
-// PostgreSQL 14. Amazon Aurora does not report its timeline, and a hardened server may forbid
-// each of these functions. The outcome of a transaction with a lost answer to COMMIT is then
-// unknown.
+// homeOf returns the home of a connection. homeOf asks the server before the store's first transaction
+// on a connection, and a connection ends with its home: reading the server's statistics is slow on
+// PostgreSQL 14. Each store of the pool asks, because the acks of each store need the era. Amazon
+// Aurora does not report its timeline, and a hardened server may forbid each of these functions. The
+// outcome of a transaction with a lost answer to COMMIT is then unknown.
 func (s *session) homeOf(ctx context.Context, conn *pgxpool.Conn) (home, error) {
-	const key = "hwt home"
 	known := conn.Conn().PgConn().CustomData()
-	if h, ok := known[key].(home); ok {
+	if h, ok := known[s.homeKey].(home); ok {
 		return h, nil
 	}
 	var h home
@@ -105,7 +107,7 @@ func (s *session) homeOf(ctx context.Context, conn *pgxpool.Conn) (home, error) 
 		h.timeline = *line
 	}
 	s.acks.arrive(h.era, time.Duration(flush))
-	known[key] = h
+	known[s.homeKey] = h
 	return h, nil
 }
 
