@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -35,6 +36,25 @@ func loseCommits(p *pgtest.Proxy, n int64) *atomic.Int64 {
 		return bytes.Contains(request, []byte("COMMIT\x00")) && lost.Add(1) <= n
 	})
 	return &lost
+}
+
+// A lane that waits for the logger would never free the key.
+func TestLoggerMayStoreEntries(t *testing.T) {
+	p, _ := proxied(t)
+	log := &storingLog{ctx: short(t), record: make(chan string, 9), stored: make(chan error, 9)}
+	o := postgres.Options{PollOnly: true, Timeout: time.Second}
+	o.Logger = slog.New(slog.NewTextHandler(log, nil))
+	log.b = open(t, newPool(t, p.Address()), o)
+	p.Retarget("127.0.0.1:1")
+	applied := make(chan error, 1)
+	go func() {
+		_, err := log.b.Apply(log.ctx, []backend.Op{set("k", time.Now().Add(time.Hour))})
+		applied <- err
+	}()
+	require.Contains(t, <-log.record, "waiting for the database")
+	p.Retarget(server.Address())
+	require.NoError(t, <-applied)
+	require.NoError(t, <-log.stored)
 }
 
 func TestLostAnswerToCommitIsResolved(t *testing.T) {

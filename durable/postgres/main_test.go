@@ -159,6 +159,21 @@ func short(t *testing.T) context.Context {
 	return ctx
 }
 
+// storingLog is the output of a logger. It stores an entry per record.
+type storingLog struct {
+	ctx    context.Context
+	b      *postgres.Backend
+	record chan string // each record, before its entry is stored
+	stored chan error
+}
+
+func (l *storingLog) Write(record []byte) (int, error) {
+	l.record <- string(record)
+	_, err := l.b.Apply(l.ctx, []backend.Op{set("k", time.Now().Add(time.Hour))})
+	l.stored <- err
+	return len(record), nil
+}
+
 // lines is the text of a log, or of a process.
 type lines struct {
 	mu   sync.Mutex

@@ -21,7 +21,8 @@ type trouble struct {
 }
 
 // note keeps an error after which a call tries again. Conflicts with other transactions are no
-// trouble.
+// trouble. The error is logged in another goroutine: a handler of the logger may call Apply, and wait
+// for the lane that has the error.
 func (t *trouble) note(err error) {
 	if waited(err) || errors.Is(err, errMissed) || errors.Is(err, errAbandoned) {
 		return
@@ -29,7 +30,7 @@ func (t *trouble) note(err error) {
 	t.mu.Lock()
 	t.last = err
 	t.mu.Unlock()
-	t.Note(t.logger, "durable: waiting for the database; retrying", cause(err), err)
+	go t.Note(t.logger, "durable: waiting for the database; retrying", cause(err), err)
 }
 
 // over notes a success.
