@@ -198,7 +198,8 @@ func (f *storeFiles) setAside() error {
 }
 
 // renameLog renames the log of a file that has lost its name. Before, it deletes the log's index: a process that opens the
-// new file between the two must not apply the index to a new log.
+// new file between the two must not apply the index to a new log. The new name is logged in another goroutine: a handler of
+// the Logger may write to the store, whose writer calls renameLog.
 func (f *storeFiles) renameLog() error {
 	log, dir, name := f.path+"-wal", filepath.Dir(f.path), filepath.Base(f.path)
 	suffix := "-wal." + time.Now().UTC().Format("20060102T150405.000000000")
@@ -213,7 +214,7 @@ func (f *storeFiles) renameLog() error {
 	if err := os.Rename(log, aside); err != nil {
 		return err
 	}
-	f.options.Logger.Warn("durable: another file has replaced the file of a log; the log has a new name", "file", f.path, "log", aside)
+	go f.options.Logger.Warn("durable: another file has replaced the file of a log; the log has a new name", "file", f.path, "log", aside)
 	return syncDirectory(dir)
 }
 

@@ -2,6 +2,7 @@ package sqlite_test
 
 import (
 	"context"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"testing"
@@ -37,6 +38,30 @@ func open(t *testing.T, path string, o *sqlite.Options) *sqlite.Store {
 
 func temp(t *testing.T) string { return filepath.Join(t.TempDir(), "timers.db") }
 
+// storingLog is the output of a logger. It stores an entry per record.
+type storingLog struct {
+	store  *sqlite.Store
+	record chan string // each record, before its entry is stored
+	stored chan error
+}
+
+func newStoringLog() *storingLog {
+	return &storingLog{record: make(chan string, 9), stored: make(chan error, 9)}
+}
+
+// open opens a store with the logger, which stores its entries there.
+func (l *storingLog) open(t *testing.T, path string) *sqlite.Store {
+	l.store = open(t, path, &sqlite.Options{Options: durable.Options{Logger: slog.New(slog.NewTextHandler(l, nil))}})
+	return l.store
+}
+
+func (l *storingLog) Write(record []byte) (int, error) {
+	l.record <- string(record)
+	_, err := l.store.Set(context.Background(), durable.Entry{Key: "record", Due: time.Now().Add(time.Hour)})
+	l.stored <- err
+	return len(record), nil
+}
+
 // collect starts a Work that sends its firings to the returned channel.
 func collect(t *testing.T, s *sqlite.Store) <-chan durable.Firing {
 	fired := make(chan durable.Firing, 10_000)
@@ -56,14 +81,14 @@ func collect(t *testing.T, s *sqlite.Store) <-chan durable.Firing {
 	return fired
 }
 
-// receive waits for a firing. The test fails after a minute.
-func receive(t *testing.T, fired <-chan durable.Firing) durable.Firing {
+// receive waits for a firing or another value. The test fails after a minute.
+func receive[T any](t *testing.T, from <-chan T) T {
 	t.Helper()
 	select {
-	case f := <-fired:
-		return f
+	case v := <-from:
+		return v
 	case <-time.After(time.Minute):
-		require.Fail(t, "nothing fires")
+		require.Fail(t, "nothing happens")
 		panic("unreachable")
 	}
 }

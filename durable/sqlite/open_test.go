@@ -1,6 +1,8 @@
 package sqlite_test
 
 import (
+	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -78,6 +80,25 @@ func TestStoreSharesAFileWithOtherTables(t *testing.T) {
 	s := open(t, path, nil)
 	_, err = s.Set(t.Context(), durable.Entry{Key: "k", Due: time.Now().Add(time.Hour)})
 	require.NoError(t, err)
+}
+
+func TestLoggerMayStoreEntries(t *testing.T) {
+	path := temp(t)
+	log := newStoringLog()
+	s, other := log.open(t, path), open(t, path, nil)
+	for name, locks := range map[string]*sqlite.Store{"another store": other, "a transaction of DB": s} {
+		x := begin(t, locks)
+		execute(t, x, fmt.Sprintf("CREATE TABLE %q (a)", name)) // takes the lock
+		set := make(chan error, 1)
+		go func() {
+			_, err := s.Set(context.Background(), entryDue("k", time.Hour))
+			set <- err
+		}()
+		require.Contains(t, receive(t, log.record), "writes wait for the file", name)
+		require.NoError(t, x.Commit())
+		require.NoError(t, receive(t, set), name)
+		require.NoError(t, receive(t, log.stored), name)
+	}
 }
 
 func TestSecondStoreOnTheFileIsSeen(t *testing.T) {

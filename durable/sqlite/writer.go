@@ -145,15 +145,21 @@ const troubleAfter = time.Second
 
 // runAlone runs a job outside of a transaction, while the writer waits.
 func (w *writer) runAlone(j *job) error {
-	w.queue.obstruct(errOpen)
-	defer w.queue.obstruct(nil)
-	defer time.AfterFunc(troubleAfter, func() { w.noteWait(errOpen) }).Stop()
+	defer w.waitFor(errOpen)()
 	return j.run(nil)
 }
 
-// noteWait notes a long wait.
-func (w *writer) noteWait(err error) {
-	w.queue.trouble.Note(w.files.options.Logger, "durable: writes wait for the file", err.Error(), err, "file", w.files.path)
+// waitFor notes why the writer waits, until end. A long wait is logged in another goroutine: a handler of the Logger may
+// write to the store, and wait for the writer.
+func (w *writer) waitFor(err error) (end func()) {
+	w.queue.obstruct(err)
+	long := time.AfterFunc(troubleAfter, func() {
+		w.queue.trouble.Note(w.files.options.Logger, "durable: writes wait for the file", err.Error(), err, "file", w.files.path)
+	})
+	return func() {
+		long.Stop()
+		w.queue.obstruct(nil)
+	}
 }
 
 // retry runs a job of a failed group alone: the other callers are not affected by one caller's error.
@@ -209,9 +215,8 @@ func (w *writer) begin() error {
 		w.files.checked = now
 		w.checkNames()
 	}
-	began, noted := time.Now(), false
-	defer w.queue.obstruct(nil)
-	for {
+	began := time.Now()
+	for waits := false; ; {
 		if err := w.queue.failure(); err != nil {
 			return err
 		}
@@ -224,10 +229,9 @@ func (w *writer) begin() error {
 			w.fatal(err)
 			return translate(context.Background(), err)
 		}
-		w.queue.obstruct(errLocked)
-		if !noted && time.Since(began) >= troubleAfter {
-			noted = true
-			w.noteWait(errLocked)
+		if !waits {
+			waits = true
+			defer w.waitFor(errLocked)()
 		}
 		select {
 		case <-w.queue.life.Done():
