@@ -38,6 +38,26 @@ func TestFUSENeedsAnyFileSystem(t *testing.T) {
 	}
 }
 
+// SQLite creates a log's index for the first read of a stopped store.
+func TestRestoreFromAReadOnlyMountNamesTheObstacle(t *testing.T) {
+	source, mounted := t.TempDir(), t.TempDir()
+	s, err := Open(t.Context(), filepath.Join(source, "timers.db"), nil)
+	require.NoError(t, err)
+	require.NoError(t, s.Backup(t.Context(), filepath.Join(source, "backup.db")))
+	require.NoError(t, s.Close())
+	if err := syscall.Mount(source, mounted, "", syscall.MS_BIND, ""); errors.Is(err, syscall.EPERM) {
+		t.Skip("only root may mount a directory")
+	} else {
+		require.NoError(t, err)
+	}
+	defer syscall.Unmount(mounted, syscall.MNT_DETACH)
+	require.NoError(t, syscall.Mount("", mounted, "", syscall.MS_REMOUNT|syscall.MS_BIND|syscall.MS_RDONLY, ""))
+	err = Restore(t.Context(), filepath.Join(mounted, "timers.db"), filepath.Join(t.TempDir(), "new.db"))
+	require.ErrorIs(t, err, syscall.EROFS)
+	require.ErrorContains(t, err, "may not read and write")
+	require.NoError(t, Restore(t.Context(), filepath.Join(mounted, "backup.db"), filepath.Join(t.TempDir(), "new.db")))
+}
+
 // Docker mounts a single file so. The log is not on the same file system as the file.
 func TestMountedFileIsRejected(t *testing.T) {
 	dir := t.TempDir()

@@ -59,10 +59,10 @@ func restore(ctx context.Context, backup, path string) error {
 	if err == nil {
 		err = c.verify()
 	}
-	if err == nil {
-		err = c.copyTo(path)
+	if err != nil {
+		return explain(backup, translate(ctx, err)) // SQLite opens the log at the first read
 	}
-	return translate(ctx, err)
+	return translate(ctx, c.copyTo(path))
 }
 
 // copyTo copies the file, and syncs the copy and its name. An incomplete copy has another name.
