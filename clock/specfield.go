@@ -1,6 +1,7 @@
 package clock
 
 import (
+	"errors"
 	"fmt"
 	"math/bits"
 	"slices"
@@ -60,20 +61,20 @@ var cronFields = [...]field{
 }
 
 // parse returns the values in text, a list of elements separated by commas. The special
-// elements belong to day of month, as cron.nearest, or to day of week, as cron.nth.
+// elements belong to day of month, as cron.nearest, or to day of week, as cron.nth. The errors of
+// the functions below are expectations.
 func (f *field) parse(text string) (s, special set, err error) {
-	for element := range strings.SplitSeq(strings.ToLower(text), ",") {
-		part, err := f.special(element)
-		if special |= part; part != 0 || err != nil {
-			if err != nil {
-				return 0, 0, err
-			}
-			continue
+	for element := range strings.SplitSeq(text, ",") {
+		lower := strings.ToLower(element)
+		part, err := f.special(lower)
+		special |= part
+		if part == 0 && err == nil {
+			part, err = f.element(lower)
+			s |= part
 		}
-		if part, err = f.element(element); err != nil {
-			return 0, 0, err
+		if err != nil {
+			return 0, 0, fmt.Errorf("%s: %q (expected: %w)", f.name, element, err)
 		}
-		s |= part
 	}
 	return s, special, nil
 }
@@ -116,7 +117,7 @@ func (f *field) nth(text string) (set, error) {
 	k := 0
 	if counted && err == nil {
 		if k, err = number(count, 1, 5); err != nil {
-			err = fmt.Errorf("%s: %s#%w", f.name, name, err)
+			err = fmt.Errorf("%w after #", err)
 		}
 	}
 	return 1 << (7*k + weekday%7), err
@@ -129,7 +130,7 @@ func (f *field) element(text string) (set, error) {
 	if stepped {
 		var err error
 		if step, err = number(stepText, 1, f.last-f.first); err != nil {
-			return 0, fmt.Errorf("step of %s: %w", f.name, err)
+			return 0, fmt.Errorf("a step of %w", err)
 		}
 	}
 	if values == "*" || values == "?" {
@@ -151,7 +152,7 @@ func (f *field) element(text string) (set, error) {
 	case err != nil:
 		return 0, err
 	case last < first:
-		return 0, fmt.Errorf("%s: %q (expected: a range in ascending order)", f.name, values)
+		return 0, errors.New("a range in ascending order")
 	case stepped && !ranged:
 		last = max(first, f.last)
 	}
@@ -176,17 +177,13 @@ func (f *field) value(text string) (int, error) {
 	if last == 6 {
 		last = 7
 	}
-	value, err := number(text, f.first, last)
-	if err != nil {
-		return 0, fmt.Errorf("%s: %w", f.name, err)
-	}
-	return value, nil
+	return number(text, f.first, last)
 }
 
 func number(text string, first, last int) (int, error) {
 	n, err := strconv.ParseUint(text, 10, 32)
 	if err != nil || int(n) < first || int(n) > last {
-		return 0, fmt.Errorf("%q (expected: %d to %d)", text, first, last)
+		return 0, fmt.Errorf("%d to %d", first, last)
 	}
 	return int(n), nil
 }

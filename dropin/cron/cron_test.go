@@ -156,7 +156,11 @@ func TestBadSpecsAreErrors(t *testing.T) {
 		"1-2-3 * * * *":         "too many hyphens",
 		"*/2/3 * * * *":         "too many slashes",
 		"*/0 * * * *":           "step of range should be a positive number",
-		"-1 * * * *":            "failed to parse int",
+		"-1 * * * *":            `failed to parse int from : strconv.Atoi: parsing "": invalid syntax: -1`,
+		"*/ * * * *":            `failed to parse int from : strconv.Atoi: parsing "": invalid syntax: */`,
+		"0 0 * * L":             "failed to parse int from L",
+		"0 0 W * *":             "failed to parse int from W",
+		"0 0 * * #2":            "failed to parse int from #2",
 		"@fortnightly":          "unrecognized descriptor",
 		"@every soon":           "failed to parse duration",
 	} {

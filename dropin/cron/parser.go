@@ -172,11 +172,11 @@ func getRange(expr string, r bounds) (uint64, error) {
 	if low == "*" || low == "?" {
 		star = starBit
 	} else if begin, end, err = limits(low, high, ranged, r); err != nil {
-		return 0, err
+		return 0, fmt.Errorf("%w: %s", err, expr)
 	}
 	if stepped {
 		if step, err = mustParseInt(stepText); err != nil {
-			return 0, err
+			return 0, fmt.Errorf("%w: %s", err, expr)
 		}
 		if !ranged {
 			end = r.max
