@@ -14,6 +14,26 @@ import (
 	"github.com/hashedwheel/hwt/durable/backend"
 )
 
+// server is a transaction on a server that answers each query with its release.
+type server struct {
+	pgx.Tx
+	number int
+	name   string
+}
+
+func (s server) QueryRow(context.Context, string, ...any) pgx.Row { return s }
+
+func (s server) Scan(dest ...any) error {
+	*dest[len(dest)-2].(*int), *dest[len(dest)-1].(*string) = s.number, s.name
+	return nil
+}
+
+func TestOldReleaseGetsNoTables(t *testing.T) {
+	err := preparer{}.migrate(t.Context(), server{number: 13_00_21, name: "13.21 (Debian 13.21-1.pgdg12+1)"})
+	require.ErrorIs(t, err, backend.ErrInvalid)
+	require.ErrorContains(t, err, "PostgreSQL 13.21 (Debian 13.21-1.pgdg12+1) (expected: 14 or later)")
+}
+
 // An error that passes repeats a transaction; one that concerns a row splits its batch; one that may be a
 // conflict over a row makes a batch pass over it.
 func TestCodeDecidesAboutTheNextTry(t *testing.T) {

@@ -68,12 +68,23 @@ func (s *session) unhurried() pgx.TxOptions {
 		"SET LOCAL idle_in_transaction_session_timeout = %d", s.options.Timeout.Milliseconds())}
 }
 
+// leastRelease is the first release of PostgreSQL that runs all statements, as server_version_num.
+const leastRelease = 14_00_00
+
 // migrate brings the tables to this package's version. The lock keeps other processes
 // out until the transaction ends.
 func (p preparer) migrate(ctx context.Context, tx pgx.Tx) error {
+	var number int
+	var release string
 	// search_path has the effect of qualified. With row_security off, a read of hidden rows fails.
-	if _, err := tx.Exec(ctx, `SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true),
-		pg_catalog.set_config('row_security', 'off', true)`); err != nil {
+	err := tx.QueryRow(ctx, `SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true),
+		pg_catalog.set_config('row_security', 'off', true),
+		pg_catalog.current_setting('server_version_num')::int, pg_catalog.current_setting('server_version')`).
+		Scan(nil, nil, &number, &release)
+	if err == nil && number < leastRelease {
+		err = fmt.Errorf("%w: PostgreSQL %s (expected: %d or later)", backend.ErrInvalid, release, leastRelease/10_000)
+	}
+	if err != nil {
 		return err
 	}
 	version, err := p.version(ctx, tx)
