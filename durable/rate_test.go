@@ -27,6 +27,7 @@ func TestRatesAreReached(t *testing.T) {
 		"burst of long handlers":           {tenant: durable.Limit{PerSecond: 1, Burst: 100}, takes: time.Hour, wait: 10 * time.Second, least: 109},
 		"two rates":                        {all: durable.Limit{PerSecond: 1}, tenant: durable.Limit{PerSecond: 0.5}, wait: 200 * time.Second, least: 55},
 		"two low rates":                    {all: durable.Limit{PerSecond: 0.1}, tenant: durable.Limit{PerSecond: 0.05}, wait: 800 * time.Second, least: 35},
+		"two rates at times of their own":  {all: durable.Limit{PerSecond: 5}, tenant: durable.Limit{PerSecond: 1}, wait: 100 * time.Second, least: 90},
 		"two bursts":                       {all: durable.Limit{PerSecond: 5, Burst: 5}, tenant: durable.Limit{PerSecond: 1, Burst: 5}, wait: 100 * time.Second, least: 100},
 		"rates of different sizes":         {all: durable.Limit{PerSecond: 100}, tenant: durable.Limit{PerSecond: 1}, wait: 100 * time.Second, least: 90},
 		"low rate beside a tenant at work": {tenant: durable.Limit{PerSecond: 1. / 60}, busy: 1, wait: 7 * time.Minute, least: 6},
