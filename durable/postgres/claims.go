@@ -110,10 +110,18 @@ func (c *claiming) run(ctx context.Context, at []int, f func(ctx context.Context
 		return f(ctx, t, at, r)
 	})
 	if errors.Is(err, errUnknown) {
-		var held intact
-		held, err = c.owned(ctx, c.worker, r)
+		var won refs // owned waits for the transactions that have locked other rows
 		for n := range at {
-			c.some[n] = answer(slices.ContainsFunc(held.rows, func(row backend.Row) bool { return row.Ref() == r.at(n) && row.State == backend.Claimed }))
+			if c.some[n] == backend.Won {
+				won.add(r.at(n))
+			}
+		}
+		var held intact
+		held, err = c.owned(ctx, c.worker, won)
+		for n := range at {
+			if c.some[n] != backend.Waits {
+				c.some[n] = answer(slices.ContainsFunc(held.rows, func(row backend.Row) bool { return row.Ref() == r.at(n) && row.State == backend.Claimed }))
+			}
 		}
 	}
 	if err != nil {

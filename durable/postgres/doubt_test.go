@@ -179,6 +179,21 @@ func (d *doubt) waitFor(t *testing.T, returned <-chan struct{}, n int) {
 	}
 }
 
+func TestOpenTransactionDelaysNoClaimInDoubt(t *testing.T) {
+	d := newDoubt(t)
+	free, locked := apply(t, d.Backend, set("free", time.Now()))[0].Row, apply(t, d.Backend, set("locked", time.Now()))[0].Row
+	w := register(t, d.Backend)
+	tx, err := d.pool.Begin(t.Context())
+	require.NoError(t, err)
+	defer tx.Rollback(context.WithoutCancel(t.Context()))
+	_, err = tx.Exec(t.Context(), "SELECT FROM doubt.entry WHERE key = 'locked' FOR UPDATE")
+	require.NoError(t, err)
+	d.atCommit(func() {})
+	answers, err := d.Claim(short(t), w, []backend.Claim{{Ref: free.Ref()}, {Ref: locked.Ref()}})
+	require.NoError(t, err)
+	require.Equal(t, []backend.Answer{backend.Won, backend.Overtaken}, answers)
+}
+
 // A failover has lost a claim. Its outcome must not end the next claim of the row, whose handler may run.
 func TestOnlySuccessReachesALockedPendingRow(t *testing.T) {
 	for name, leased := range map[string]bool{"free": false, "leased": true} {
