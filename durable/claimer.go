@@ -284,8 +284,8 @@ func (c *claimer) missed(h *flight, missed bool) {
 		"key", h.row.Key, "from", time.Unix(0, h.row.Due).UTC(), "reason", reason)
 }
 
-// answered passes on a row with the answer to its claim. A suspect waits for another trial if the database lost its
-// adoption, and the worker has adopted the suspect a second time since.
+// answered passes on a row with the answer to its claim. A suspect waits for another trial if the database lost the adoption of the
+// suspect, and the worker has adopted the suspect a second time since.
 func (c *claimer) answered(h *flight, answer backend.Answer) {
 	won := answer == backend.Won
 	if missed := won && (h.claim.Skip || h.claim.Due != 0); missed || answer == backend.Skipped {

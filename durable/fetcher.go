@@ -10,7 +10,8 @@ import (
 )
 
 // adoptEvery is the shortest pause between two looks for rows of workers that are gone, and mostAdoptEvery the longest.
-// A look may read many rows of other kinds: the pause is twenty times as long as the last look.
+// A look may read many rows of other kinds: between these limits, the pause is twenty times as long as the last look. After an
+// error, the pause is the shortest.
 const (
 	adoptEvery     = time.Second
 	mostAdoptEvery = 5 * time.Second
@@ -64,10 +65,16 @@ func (f *fetcher) run(ctx context.Context) error {
 			}
 		}
 		if began := time.Now(); !began.Before(adopt) {
-			for f.adopt(ctx) {
+			more, err := f.adopt(ctx)
+			for more {
 				began = time.Now()
+				more, err = f.adopt(ctx)
 			}
-			adopt = time.Now().Add(min(max(adoptEvery, 20*time.Since(began)), mostAdoptEvery))
+			rest := adoptEvery
+			if err == nil {
+				rest = min(max(rest, 20*time.Since(began)), mostAdoptEvery)
+			}
+			adopt = time.Now().Add(rest)
 		}
 		if err := f.leaseRows(ctx); errors.Is(err, ErrClosed) {
 			f.options.Logger.Error("durable: the database has closed; Work ends", "error", err)
@@ -296,12 +303,12 @@ func (f *fetcher) withoutDamage(err error) error {
 
 // adopt takes over a batch of rows of workers that are gone, and reports whether there may
 // be more.
-func (f *fetcher) adopt(ctx context.Context) (more bool) {
+func (f *fetcher) adopt(ctx context.Context) (more bool, err error) {
 	id, _, valid := f.current()
 	n, cancel := f.flights.reserve(nil, nil, min(f.limits.LeaseBatch, f.claimer.suspectRoom()))
 	defer cancel()
 	if !valid || n == 0 || ctx.Err() != nil {
-		return false
+		return false, nil
 	}
 	rows, err := f.backend.Adopt(ctx, id, f.kinds, n)
 	if err = f.withoutDamage(err); err != nil && ctx.Err() == nil {
@@ -311,7 +318,7 @@ func (f *fetcher) adopt(ctx context.Context) (more bool) {
 	for i := range rows {
 		f.accept(rows[i], true)
 	}
-	return err == nil && (len(rows) == n || backend.Payloads(rows) >= backend.BatchBytes)
+	return err == nil && (len(rows) == n || backend.Payloads(rows) >= backend.BatchBytes), err
 }
 
 // offer takes near rows of this store, and returns the rows that it does not take: there is no

@@ -336,7 +336,7 @@ func (f *flights) leave(h *flight) (gone, leased bool) {
 	return true, h.again
 }
 
-// leave is flights.leave. For a leased row, it requests a sweep, which makes the database return the row first.
+// leave is flights.leave. For a leased row, leave requests a sweep. Before the sweep, the fetcher makes the database free the row.
 func (c *common) leave(h *flight) (gone bool) {
 	gone, leased := c.flights.leave(h)
 	if leased {

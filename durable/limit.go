@@ -21,9 +21,9 @@ type Limit struct {
 
 	// Burst is the number of handlers that may begin at once after a pause, 1 to 1,000,000. In each
 	// time t, at most Burst plus PerSecond times t handlers begin. 0 is the default, a tenth of PerSecond
-	// or 1. The last handler of a burst may begin a second later than the others. A Burst of 1, or one below 1 + PerSecond/100,
+	// or 1. The last handler of a burst may begin a second later than the others. A Burst of 1
 	// lowers the rate by a thirty-second, or by 10 ms per handler: a worker may use a permission that much later, and the
-	// bound holds then, too.
+	// bound holds then, too. With a Burst below 1 + PerSecond/100, a busy process loses permissions.
 	Burst int
 }
 

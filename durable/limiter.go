@@ -1,6 +1,7 @@
 package durable
 
 import (
+	"cmp"
 	"iter"
 	"maps"
 	"math"
@@ -92,7 +93,8 @@ func newLimiter(w common, done *completer) *limiter {
 	return l
 }
 
-// covering returns the quotas of a row. The caller holds mu.
+// covering returns the quotas of a row: first those without a rate, and then the slowest. A row waits for the first one that has no
+// room. The caller holds mu.
 func (l *limiter) covering(r *backend.Row) (all []*quota) {
 	for _, n := range l.lengths {
 		if n > len(r.Key) {
@@ -105,6 +107,9 @@ func (l *limiter) covering(r *backend.Row) (all []*quota) {
 		if q := l.quotas[backend.Scope{Prefix: prefix, Group: r.Group}]; q != nil && r.Group != "" {
 			all = append(all, q)
 		}
+	}
+	if len(all) > 1 {
+		slices.SortStableFunc(all, func(a, b *quota) int { return cmp.Compare(a.limit.PerSecond, b.limit.PerSecond) })
 	}
 	return all
 }
@@ -165,6 +170,7 @@ func (l *limiter) take(h *flight, all []*quota, now int64) (lacks *quota) {
 	if u == nil { // it has left, which its handler will find
 		u = l.count(h, all)
 	}
+	u.claim(all...)
 	u.permits = all
 	for i, q := range all {
 		if until := q.take(now); i == 0 || until < u.until {
@@ -179,9 +185,9 @@ func (l *limiter) take(h *flight, all []*quota, now int64) (lacks *quota) {
 func (l *limiter) park(q *quota, list *turns, h *flight) {
 	if list.put(h); list == &q.pending {
 		l.waiting[q] = true
-	} else if u := l.rows[h]; u != nil && !slices.Contains(u.claims, q) { // the limit is newer than the claim
-		u.claims = append(slices.Clip(u.claims), q)
-		q.claimed++
+	} else if u := l.rows[h]; u != nil {
+		u.claim(q)
+		request(l.claims) // for the room in the others
 	}
 	q.note()
 	if !l.urgent && !q.short && (q.permits() == 0 || q.limit.PerSecond != 0) {
@@ -190,12 +196,24 @@ func (l *limiter) park(q *quota, list *turns, h *flight) {
 	}
 }
 
+// claim makes quotas count the row as claimed, in place of the ones before. Only the quota for which a claimed row waits counts it:
+// the row may wait for a day, and must take no room from the rows of others. The caller holds the mu of the limiter.
+func (u *limitedRow) claim(quotas ...*quota) {
+	for _, q := range u.claims {
+		q.claimed--
+	}
+	u.claims = quotas
+	for _, q := range quotas {
+		q.claimed++
+	}
+}
+
 // count counts h as claimed. The caller holds mu.
 func (l *limiter) count(h *flight, all []*quota) *limitedRow {
-	u := &limitedRow{claims: all}
+	u := &limitedRow{}
 	l.rows[h] = u
+	u.claim(all...)
 	for _, q := range all {
-		q.claimed++
 		q.note()
 	}
 	return u
@@ -229,9 +247,7 @@ func (l *limiter) ended(h *flight, c *caller) {
 // forget makes h leave its limits. The caller holds mu.
 func (l *limiter) forget(h *flight, u *limitedRow) {
 	l.giveBack(u)
-	for _, q := range u.claims {
-		q.claimed--
-	}
+	u.claim()
 	delete(l.rows, h)
 	l.active.Store(len(l.quotas)+len(l.rows)+len(l.waiting) > 0)
 }
@@ -373,7 +389,7 @@ func (l *limiter) load(limits []backend.LimitUse) {
 			q = &quota{}
 		}
 		if q.limit != use.Limit { // L3: the worker begins no handler until it has shared the new limit
-			q.limit, q.share, q.tokens = use.Limit, 0, nil
+			q.limit, q.share, q.tokens, q.unused = use.Limit, 0, nil, false
 			q.held = min(q.held, max(q.running, use.Running))
 		}
 		q.capacity = l.parts.capacity(use.Scope)
@@ -417,13 +433,15 @@ func (l *limiter) demands(term uint64) (demands []backend.Demand) {
 	l.mu.Lock()
 	now := l.clock.nanos()
 	var earlier []*flight
-	needed := wishes(l.quotas, l.covering, now)
 	for _, q := range l.quotas {
 		if l.term != term { // L4
-			q.held, q.share, q.tokens = 0, 0, nil
+			q.held, q.share, q.tokens, q.unused = 0, 0, nil, false
 			earlier = append(earlier, q.due.takeOthers(term)...)
 			earlier = append(earlier, q.pending.takeOthers(term)...)
 		}
+	}
+	needed := wishes(l.quotas, l.covering, now)
+	for _, q := range l.quotas {
 		if q.needs() || needed[q].rows > 0 {
 			demands = append(demands, q.demand(now, needed[q]))
 		}
@@ -447,7 +465,7 @@ func (l *limiter) granted(grants []backend.Grant) (more bool) {
 	}
 	now := l.clock.nanos()
 	for q, w := range wishes(l.quotas, l.covering, now) { // soon, for the other rates of rows
-		l.urgent = l.urgent || w.from != 0 && w.rows > q.ahead(now) && !q.short
+		l.urgent = l.urgent || w.from != 0 && min(w.rows, q.startable()) > q.ahead(now) && !q.short
 	}
 	request(l.claims)
 	return more

@@ -1,7 +1,6 @@
 package durable
 
 import (
-	"cmp"
 	"math"
 	"slices"
 	"time"
@@ -49,7 +48,7 @@ func (q *quota) nextToken(now int64) int64 {
 	for len(q.tokens) > 0 {
 		t := &q.tokens[0]
 		start, late := t.Start(0), t.At(0)+int64(q.limit.Window()) < now
-		if t.N > 0 && !late && start <= now+5*int64(backend.ShareEvery) {
+		if t.N > 0 && !late && start <= now+int64(backend.MostAhead) {
 			if q.unused {
 				start = min(start, now)
 			}
@@ -141,8 +140,18 @@ func (q *quota) demand(now int64, w wish) backend.Demand {
 	return d
 }
 
-// startable returns the number of handlers that may begin until the next call of Share.
-func (q *quota) startable() int { return max(0, q.capacity-q.running) + 2*q.begun }
+// startable returns the number of handlers that may begin until the next call of Share. A token of a low rate must not wait
+// for the end of another handler.
+func (q *quota) startable() int {
+	n := q.capacity
+	if q.limit.Running != 0 {
+		n = min(n, q.limit.Running)
+	}
+	if n = max(0, n-q.running); q.limit.PerSecond >= 2 {
+		n += 2 * q.begun
+	}
+	return n
+}
 
 // wish is the number of rows that need a token of a quota, and the time from which one of them can use it.
 type wish struct {
@@ -151,25 +160,38 @@ type wish struct {
 }
 
 // wishes returns what the waiting rows need. covering returns the quotas of a row. A row with several rates first needs a
-// token of the slowest rate, and then tokens of the others for the same time: tokens of different times are of no use.
+// token of the slowest rate, and then tokens of the others for the same time: tokens of different times are of no use. The
+// slowest rate gives no more tokens than the others can give in time.
 func wishes(quotas map[backend.Scope]*quota, covering func(*backend.Row) []*quota, now int64) map[*quota]wish {
 	all := make(map[*quota]wish)
+	rates := 0
+	for _, q := range quotas {
+		if q.limit.PerSecond != 0 {
+			rates++
+			all[q] = wish{rows: q.due.n + q.pending.n}
+		}
+	}
+	if rates < 2 {
+		return all
+	}
+	clear(all)
 	note := func(h *flight) {
 		rated := slices.DeleteFunc(covering(&h.row), func(q *quota) bool { return q.limit.PerSecond == 0 })
-		slowest := slices.MinFunc(rated, func(a, b *quota) int { return cmp.Compare(a.limit.PerSecond, b.limit.PerSecond) })
+		slowest, others := rated[0], rated[1:]
 		before := all[slowest].rows
+		if slices.ContainsFunc(others, func(q *quota) bool { return before >= max(1, q.limit.Burst+int(q.limit.PerSecond/2)) }) {
+			return
+		}
 		all[slowest] = wish{before + 1, 0}
 		if slowest.ahead(now) <= before {
 			return
 		}
-		for _, q := range rated {
-			from := slowest.nextToken(now)
-			if w := all[q]; q != slowest {
-				if w.rows > 0 {
-					from = min(from, w.from)
-				}
-				all[q] = wish{w.rows + 1, from}
+		for _, q := range others {
+			w, from := all[q], slowest.nextToken(now)
+			if w.rows > 0 {
+				from = min(from, w.from)
 			}
+			all[q] = wish{w.rows + 1, from}
 		}
 	}
 	for _, q := range quotas {

@@ -53,3 +53,20 @@ func TestPermitsAreTheShareOfTheHeldOnes(t *testing.T) {
 		require.Equal(t, c.running < c.permits, q.may(0), "%+v", c)
 	}
 }
+
+// A claimed row may wait for a day for one of its limits.
+func TestWaitingRowTakesRoomFromOneLimitOnly(t *testing.T) {
+	w := newTestWorker(t)
+	l, all, rate := w.limiter, backend.Limit{Running: 1}, backend.Limit{Scope: backend.Scope{Group: "a"}, PerSecond: 1, Burst: 1}
+	l.load([]backend.LimitUse{{Limit: all}, {Limit: rate}})
+	h := &flight{row: backend.Row{Key: "k", Group: "a"}, kind: w.dispatchers[0].kind}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	u := l.count(h, l.covering(&h.row))
+	claimed := func() []int { return []int{l.quotas[all.Scope].claimed, l.quotas[rate.Scope].claimed} }
+	require.Equal(t, []int{1, 1}, claimed())
+	l.park(l.quotas[rate.Scope], &l.quotas[rate.Scope].due, h)
+	require.Equal(t, []int{0, 1}, claimed())
+	l.forget(h, u)
+	require.Equal(t, []int{0, 0}, claimed())
+}

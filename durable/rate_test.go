@@ -76,3 +76,33 @@ func TestEntryThatWaitsForALowRateCanBeCancelled(t *testing.T) {
 		}
 	})
 }
+
+// The rows of a tenant that waits for a day keep no room, token, or permit from others.
+func TestLowRateDelaysNoOtherRow(t *testing.T) {
+	day := 24 * time.Hour
+	for name, c := range map[string]struct {
+		all       durable.Limit
+		takes     time.Duration
+		least     int // handlers of others in ten minutes
+		mailFirst bool
+	}{
+		"under a rate for all":  {durable.Limit{PerSecond: 0.5}, 0, 250, true},
+		"under a limit for all": {durable.Limit{Running: 1}, 30 * time.Second, 18, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(f *fixture) {
+				ctx, g := f.t.Context(), newGauge()
+				require.NoError(t, f.Limit(ctx, durable.Scope{All: true}, c.all))
+				require.NoError(t, f.Limit(ctx, durable.Scope{Prefix: "mail/"}, durable.Limit{PerSecond: 1 / day.Seconds()}))
+				if f.fill("other", "first", 1); c.mailFirst {
+					f.fill("mail", "", 300)
+				}
+				f.fill("other", "", 300)
+				f.fill("mail", "tenant", 3)
+				defer f.work(g.handler(c.takes), &durable.WorkOptions{DrainTimeout: -1})()
+				time.Sleep(10 * time.Minute)
+				assert.GreaterOrEqual(t, g.count("other"), c.least)
+			})
+		})
+	}
+}

@@ -68,7 +68,7 @@ type suspects struct {
 // add adds a row.
 func (s *suspects) add(h *flight) {
 	h.move(suspected)
-	if h.row.Crashes > 1 || h.kind.options.MaxCrashes == 2 {
+	if h.row.Crashes > 1 || h.row.Crashes > 0 && h.kind.options.MaxCrashes == 2 {
 		s.alone = append(s.alone, h)
 	} else {
 		s.together = append(s.together, h)

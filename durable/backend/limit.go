@@ -111,10 +111,13 @@ func (t *Tokens) Start(i int) int64 {
 	return t.Earliest - t.Slack
 }
 
-// ShareEvery is the pause between two calls of Share. A grant has tokens for up to half a pause more.
+// ShareEvery is the pause between two calls of Share. A grant has tokens for up to half a pause more, from the time of the demand
+// on, and none later than MostAhead.
 const (
 	ShareEvery = 500 * time.Millisecond
+	MostAhead  = time.Duration(2*tokensFor + maxSlack)
 	tokensFor  = int64(ShareEvery + ShareEvery/2)
+	maxSlack   = int64(time.Second)
 )
 
 // turnEvery is the time for which a worker keeps a permit that is left after the division.
@@ -191,8 +194,8 @@ func shareOfRest(left int, mine Permit, all []Permit, now int64) int {
 
 // interval returns the time between two tokens, the time by which they may be early after a pause, and the
 // window in which each may be used. A window delays handlers by up to its length: without it in the account,
-// handlers begin faster for that time. Burst covers the window, and the last handler of a burst is late by it. If Burst does not
-// cover it, the interval does, which is longer by a thirty-second, or by minWindow.
+// handlers begin faster for that time. A Burst of 2 or more covers the window, and the last handler of a burst is late by it. With a
+// Burst of 1, the interval covers it, which is longer by a thirty-second, or by minWindow.
 func (l *Limit) interval() (every, early, window int64) {
 	once := l.once()
 	early = int64(l.Burst-1) * min(once, math.MaxInt64/4/int64(l.Burst))
@@ -225,9 +228,7 @@ func (l *Limit) Window() time.Duration {
 // slack, since the worker gets the answer later, and then looks for rows and handlers.
 func (l *Limit) draw(d *Demand, others []Permit, busy, now int64) (int64, Tokens) {
 	every, early, _ := l.interval()
-	if busy > now+maxSlack+early+every+2*tokensFor { // damaged, or the clock was set back
-		busy = now + every
-	}
+	busy = min(busy, now+early+every+int64(MostAhead)) // otherwise damaged, or the clock was set back, or the limit was lower
 	begin := max(now, min(d.From, now+tokensFor))
 	from, slack := busy, int64(0)
 	if busy <= begin {
@@ -250,5 +251,3 @@ func (l *Limit) draw(d *Demand, others []Permit, busy, now int64) (int64, Tokens
 	}
 	return from + int64(t.N)*every, t
 }
-
-const maxSlack = int64(time.Second)

@@ -285,3 +285,29 @@ func TestLimitsOutOfRangeAreDamaged(t *testing.T) {
 	_, err := backend.StoredLimit(backend.Limit{Running: 1, PerSecond: 0.5, Burst: 1})
 	require.NoError(t, err)
 }
+
+// Handlers that have begun count under a new limit, and after a step of the clock.
+func TestBurstIsNotRefunded(t *testing.T) {
+	for name, c := range map[string]struct {
+		to   backend.Limit
+		step time.Duration
+	}{
+		"higher rate": {backend.Limit{PerSecond: 2, Burst: 100}, 0},
+		"lower burst": {backend.Limit{PerSecond: 1, Burst: 10}, 0},
+		"clock":       {backend.Limit{PerSecond: 1, Burst: 100}, -time.Hour},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSharing(t, backend.Limit{PerSecond: 1, Burst: 100}, 1)
+			w := s.workers[1]
+			w.wants = 200
+			s.call(1, false)
+			require.GreaterOrEqual(t, w.tokens[0].N, 100)
+			w.tokens, s.limit, s.now = nil, c.to, s.now+int64(c.step)
+			s.call(1, false)
+			require.Empty(t, w.tokens)
+			s.now += int64(backend.MostAhead + 2*time.Second)
+			s.call(1, false)
+			require.NotEmpty(t, w.tokens, "the limit lets handlers begin soon")
+		})
+	}
+}

@@ -26,11 +26,22 @@ const maxCauses = 100
 
 // Note counts an error, and logs it as Log does.
 func (t *Trouble) Note(logger *slog.Logger, message, cause string, err error, args ...any) {
+	t.add(err)
+	t.Log(logger, slog.LevelWarn, message, cause, append([]any{"error", err}, args...)...)
+}
+
+// NoteApart is Note for callers for which a handler of the logger may wait: it logs in another goroutine.
+func (t *Trouble) NoteApart(logger *slog.Logger, message, cause string, err error) {
+	if t.add(err); t.isNew(message, cause, time.Now()) {
+		go logger.Warn(message, "error", err)
+	}
+}
+
+func (t *Trouble) add(err error) {
 	t.mu.Lock()
+	defer t.mu.Unlock()
 	t.count++
 	t.last, t.at = err, time.Now()
-	t.mu.Unlock()
-	t.Log(logger, slog.LevelWarn, message, cause, append([]any{"error", err}, args...)...)
 }
 
 // Log logs a message with args, unless it has logged the message with the same cause in the last TroubleEvery,

@@ -110,7 +110,7 @@ func (c *claiming) run(ctx context.Context, at []int, f func(ctx context.Context
 		return f(ctx, t, at, r)
 	})
 	if errors.Is(err, errUnknown) {
-		var won refs // owned waits for the transactions that have locked other rows
+		var won refs // no others: owned would wait for the transactions that have locked them
 		for n := range at {
 			if c.some[n] == backend.Won {
 				won.add(r.at(n))

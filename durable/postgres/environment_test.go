@@ -169,7 +169,7 @@ func TestAcknowledgementsSurviveACrash(t *testing.T) {
 	require.Eventually(t, func() bool {
 		st, err := b.Stats(ctx, nil)
 		return err == nil && st.Claimed == 0
-	}, 20*time.Second, 10*time.Millisecond)
+	}, time.Minute, 10*time.Millisecond)
 }
 
 // The call has returned before its row is unlocked. It must not delete an entry that its caller stores later.

@@ -21,8 +21,7 @@ type trouble struct {
 }
 
 // note keeps an error after which a call tries again. Conflicts with other transactions are no
-// trouble. The error is logged in another goroutine: a handler of the logger may call Apply, and wait
-// for the lane that has the error.
+// trouble. A handler of the logger may call Apply, and wait for the lane that has the error.
 func (t *trouble) note(err error) {
 	if waited(err) || errors.Is(err, errMissed) || errors.Is(err, errAbandoned) {
 		return
@@ -30,7 +29,7 @@ func (t *trouble) note(err error) {
 	t.mu.Lock()
 	t.last = err
 	t.mu.Unlock()
-	go t.Note(t.logger, "durable: waiting for the database; retrying", cause(err), err)
+	t.NoteApart(t.logger, "durable: waiting for the database; retrying", cause(err), err)
 }
 
 // over notes a success.

@@ -129,7 +129,7 @@ func (f *storeFiles) leaveForeignLog(ctx context.Context, c *conn) error {
 		}
 		if err = lockExclusive(file); err == nil {
 			if foreign, _, err = hasForeignLog(c, f.path); foreign {
-				err = f.renameLog()
+				_, err = f.renameLog()
 			}
 			return errors.Join(err, file.Unlock(vfs.LOCK_NONE))
 		}
@@ -190,9 +190,9 @@ func (f *storeFiles) nameFiles() error {
 
 // setAside sets the log aside after another file has got the name of the store's file. It logs the new name. It
 // does nothing if the log has lost its name, too.
-func (f *storeFiles) setAside() error {
+func (f *storeFiles) setAside() (aside string, err error) {
 	if info, err := os.Stat(f.names[1].path); err != nil || !os.SameFile(info, f.names[1].info) {
-		return nil
+		return "", nil
 	}
 	return f.renameLog()
 }
@@ -200,22 +200,22 @@ func (f *storeFiles) setAside() error {
 // renameLog renames the log of a file that has lost its name. Before, it deletes the log's index: a process that opens the
 // new file between the two must not apply the index to a new log. The new name is logged in another goroutine: a handler of
 // the Logger may write to the store, whose writer calls renameLog.
-func (f *storeFiles) renameLog() error {
+func (f *storeFiles) renameLog() (aside string, err error) {
 	log, dir, name := f.path+"-wal", filepath.Dir(f.path), filepath.Base(f.path)
 	suffix := "-wal." + time.Now().UTC().Format("20060102T150405.000000000")
 	for len(name)+len(suffix) > mostName { // bytes fit every system
 		_, n := utf8.DecodeLastRuneInString(name)
 		name = name[:len(name)-n]
 	}
-	aside := filepath.Join(dir, name+suffix)
+	aside = filepath.Join(dir, name+suffix)
 	if err := os.Remove(f.path + "-shm"); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+		return "", err
 	}
 	if err := os.Rename(log, aside); err != nil {
-		return err
+		return "", err
 	}
 	go f.options.Logger.Warn("durable: another file has replaced the file of a log; the log has a new name", "file", f.path, "log", aside)
-	return syncDirectory(dir)
+	return aside, syncDirectory(dir)
 }
 
 // lostName returns the first file that has lost its name, or "". It is deleted or moved, or

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/hashedwheel/hwt/durable/backend"
@@ -133,7 +134,7 @@ func (b *sqliteBackend) adopt(ctx context.Context, worker int64, kinds []string,
 				slices.ContainsFunc(s.stopped, func(p backend.Pause) bool { return p.Has(r) }) {
 				return true
 			}
-			_, known := b.searches.rejected.Load(r.Ref())
+			_, known := b.searches.rejected.Load(rejection{strings.Join(kinds, ""), r.Ref()})
 			passed = passed || known
 			return known
 		})
@@ -144,7 +145,12 @@ func (b *sqliteBackend) adopt(ctx context.Context, worker int64, kinds []string,
 	}
 	more := len(found) == n || backend.Payloads(found) >= backend.BatchBytes
 	if passed && !more {
-		b.searches.rejected.Clear()
+		b.searches.rejected.Range(func(r, _ any) bool {
+			if r.(rejection).kinds == strings.Join(kinds, "") {
+				b.searches.rejected.Delete(r)
+			}
+			return true
+		})
 	}
 	if len(found) == 0 && !all {
 		if !passed {
@@ -162,7 +168,7 @@ func (b *sqliteBackend) adopt(ctx context.Context, worker int64, kinds []string,
 	}
 	if more { // the next searches pass over these rows, up to the search that finds no more
 		for i := range rejected {
-			b.searches.rejected.Store(found[i].Ref(), nil)
+			b.searches.rejected.Store(rejection{strings.Join(kinds, ""), found[i].Ref()}, nil)
 		}
 	}
 	return rows, errors.Join(s.damaged, firstOf(rejected, func(i int) backend.Ref { return found[i].Ref() })), nil

@@ -15,7 +15,13 @@ import (
 type searches struct {
 	mu       sync.Mutex
 	all      map[string]search // Guarded by mu.
-	rejected sync.Map          // Refs of rows that SQLite let no worker adopt, while others may be behind them
+	rejected sync.Map          // rejections of rows that have others behind them
+}
+
+// rejection is a row that SQLite let no worker of kinds adopt.
+type rejection struct {
+	kinds string
+	ref   backend.Ref
 }
 
 // search is a search for claimed rows of the workers that were gone at a time.

@@ -319,7 +319,11 @@ func (w *writer) checkNames() {
 		w.files.displaced.Store(true)
 	}
 	if replaced && path == w.files.path {
-		err = errors.Join(err, w.files.setAside())
+		aside, failed := w.files.setAside()
+		if aside != "" {
+			err = fmt.Errorf("%w; the log of the old file is now %q", err, aside)
+		}
+		err = errors.Join(err, failed)
 	}
 	w.queue.fail(err)
 }
