@@ -186,8 +186,10 @@ func (l *limiter) park(q *quota, list *turns, h *flight) {
 	if list.put(h); list == &q.pending {
 		l.waiting[q] = true
 	} else if u := l.rows[h]; u != nil {
-		u.claim(q)
-		request(l.claims) // for the room in the others
+		roomy := slices.ContainsFunc(u.claims, func(other *quota) bool { return other != q && other.pending.n > 0 })
+		if u.claim(q); roomy {
+			request(l.claims)
+		}
 	}
 	q.note()
 	if !l.urgent && !q.short && (q.permits() == 0 || q.limit.PerSecond != 0) {
@@ -239,6 +241,13 @@ func (l *limiter) ended(h *flight, c *caller) {
 		free := u.permits
 		l.forget(h, u)
 		next = l.next(free)
+		now := l.clock.nanos()
+		for _, q := range free {
+			if q.limit.PerSecond != 0 && q.due.n+q.pending.n > 0 && q.permits() > q.running && q.ahead(now) == 0 && !q.short && !l.urgent {
+				l.urgent = true // for a token, which a handler could not use before
+				request(l.wake)
+			}
+		}
 	}
 	l.mu.Unlock()
 	l.parts.pass(next, l.completer)
@@ -424,6 +433,9 @@ func (l *limiter) register(h *flight) {
 			u.permits = append(slices.Clone(u.permits), q)
 			q.running++
 		}
+	}
+	if u := l.rows[h]; u != nil {
+		u.claim(all...)
 	}
 }
 

@@ -217,6 +217,15 @@ const (
 // once returns the time between two handlers at the rate of the limit.
 func (l *Limit) once() int64 { return int64(math.Ceil(1e9 / l.PerSecond)) }
 
+// Lowered returns the next free time of the tokens after a change to another limit. Under a lower rate, the handlers that have
+// begun count for longer.
+func (l *Limit) Lowered(to Limit, busy, now int64) int64 {
+	if to.PerSecond > 0 && to.PerSecond < l.PerSecond && busy > now {
+		return now + int64(min(float64(busy-now)*(l.PerSecond/to.PerSecond), 4e18))
+	}
+	return busy
+}
+
 // Window returns the time for which a token may be used.
 func (l *Limit) Window() time.Duration {
 	_, _, window := l.interval()

@@ -11,7 +11,7 @@ import (
 // limits bound the handlers of scopes.
 type limits struct{ *leases }
 
-// SetLimit implements [backend.Backend].
+// SetLimit implements [backend.Backend]. The statement changes busy as backend.Limit.Lowered.
 func (l limits) SetLimit(ctx context.Context, limit backend.Limit) error {
 	err := l.change(ctx, nil, query(nil, lockVersionSQL, l.options.Schema), execute(setLimitSQL, []byte(limit.Prefix), []byte(limit.Group),
 		int64(limit.Running), limit.PerSecond, int64(limit.Burst)))

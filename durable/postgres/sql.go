@@ -176,8 +176,10 @@ const (
 	// Each version is greater than all earlier versions: SetLimit takes the version under a
 	// lock.
 	lockVersionSQL = `SELECT pg_advisory_xact_lock(hashtextextended('hwt limits:' || $1, 0))`
-	setLimitSQL    = `INSERT INTO {s}.limits (prefix, grp, running, per_second, burst, version) VALUES ($1, $2, $3, $4, $5, nextval({s.generation}))
-		ON CONFLICT (prefix, grp) DO UPDATE SET (running, per_second, burst, version) = ROW(EXCLUDED.running, EXCLUDED.per_second, EXCLUDED.burst, EXCLUDED.version)`
+	setLimitSQL    = `INSERT INTO {s}.limits AS l (prefix, grp, running, per_second, burst, version) VALUES ($1, $2, $3, $4, $5, nextval({s.generation}))
+		ON CONFLICT (prefix, grp) DO UPDATE SET (running, per_second, burst, version, busy) = ROW(EXCLUDED.running, EXCLUDED.per_second, EXCLUDED.burst, EXCLUDED.version,
+			CASE WHEN EXCLUDED.per_second > 0 AND EXCLUDED.per_second < l.per_second AND l.busy > {clock}
+				THEN {clock} + least((l.busy - {clock}) * (l.per_second / EXCLUDED.per_second), 4e18)::int8 ELSE l.busy END)`
 	removeLimitSQL   = `DELETE FROM {s}.limits WHERE prefix = $1 AND grp = $2 RETURNING version`
 	removePermitsSQL = `DELETE FROM {s}.permit WHERE prefix = $1 AND grp = $2`
 	versionSQL       = `SELECT coalesce(max(version), 0), count(*) FROM {s}.limits`

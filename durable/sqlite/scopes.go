@@ -83,13 +83,16 @@ func (w *writer) remove(ctx context.Context, scope backend.Scope, table string, 
 	return err
 }
 
-// SetLimit implements backend.Backend.
+// SetLimit implements backend.Backend. The statement changes busy as backend.Limit.Lowered.
 func (w *writer) SetLimit(ctx context.Context, limit backend.Limit) error {
 	err := w.queue.do(ctx, 1, func(t *txn) error {
 		t.s.generation++
 		_, err := t.c.query(`INSERT INTO hwt_limits (prefix, grp, running, per_second, burst, version) VALUES (?, ?, ?, ?, ?, ?)
-			ON CONFLICT (prefix, grp) DO UPDATE SET running = ?3, per_second = ?4, burst = ?5, version = ?6`).
-			bytesOf(limit.Prefix).bytesOf(limit.Group).int(int64(limit.Running)).real(limit.PerSecond).int(int64(limit.Burst)).int(t.s.generation).exec()
+			ON CONFLICT (prefix, grp) DO UPDATE SET running = ?3, per_second = ?4, burst = ?5, version = ?6,
+				busy = CASE WHEN ?4 > 0 AND ?4 < per_second AND busy > ?7
+					THEN ?7 + CAST(min((busy - ?7) * (per_second / ?4), 4e18) AS INTEGER) ELSE busy END`).
+			bytesOf(limit.Prefix).bytesOf(limit.Group).int(int64(limit.Running)).real(limit.PerSecond).int(int64(limit.Burst)).int(t.s.generation).
+			int(time.Now().UnixNano()).exec()
 		return err
 	})
 	if err == nil {

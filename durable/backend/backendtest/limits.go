@@ -132,6 +132,12 @@ func testTokens(t *testing.T, b backend.Backend) {
 	}
 	equal(t, "tokens of the other worker", share(t, b, other, backend.Demand{Starts: 9}).Tokens.N, 2)
 	equal(t, "tokens then, before the last of the burst", share(t, b, worker, backend.Demand{Starts: 9}).Tokens.N, 0)
+
+	equal(t, "error", b.SetLimit(t.Context(), backend.Limit{Scope: backend.Scope{Group: "g"}, PerSecond: 10, Burst: 5}), nil)
+	demand := backend.Demand{Scope: backend.Scope{Group: "g"}, Starts: 5}
+	equal(t, "tokens of another limit", share(t, b, worker, demand).Tokens.N, 5)
+	equal(t, "error", b.SetLimit(t.Context(), backend.Limit{Scope: demand.Scope, PerSecond: 0.01, Burst: 5}), nil)
+	equal(t, "tokens after the rate has been lowered", share(t, b, worker, demand).Tokens.N, 0)
 }
 
 // testConcurrentShares lets workers share at the same time.

@@ -29,6 +29,7 @@ func (m *DB) SetLimit(ctx context.Context, l backend.Limit) error {
 		m.limits[l.Scope] = old
 	}
 	m.newest++
+	old.busy = old.Lowered(l, old.busy, time.Now().UnixNano())
 	old.Limit, old.version = l, m.newest
 	m.mu.Unlock()
 	m.look()
