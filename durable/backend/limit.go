@@ -96,7 +96,7 @@ type Permit struct {
 type Tokens struct {
 	From, Every int64 // time of the first one, and from one to the next
 	Earliest    int64 // no token has a time before
-	Slack       int64
+	Slack       int64 // for tokens at Earliest
 	N           int
 }
 
@@ -237,7 +237,7 @@ func (l *Limit) Window() time.Duration {
 // slack, since the worker gets the answer later, and then looks for rows and handlers.
 func (l *Limit) draw(d *Demand, others []Permit, busy, now int64) (int64, Tokens) {
 	every, early, _ := l.interval()
-	busy = min(busy, now+early+every+int64(MostAhead)) // otherwise damaged, or the clock was set back, or the limit was lower
+	busy = min(busy, now+early+every+int64(MostAhead)) // beyond: damaged, or the clock was set back, or the limit has changed
 	begin := max(now, min(d.From, now+tokensFor))
 	from, slack := busy, int64(0)
 	if busy <= begin {

@@ -56,7 +56,7 @@ func newBackend(ctx context.Context, path string, o Options) (_ *sqliteBackend, 
 // assemble connects the parts.
 func assemble(files *storeFiles) *sqliteBackend {
 	b := &sqliteBackend{storeFiles: files, queue: newQueue(), watchers: &watchers{all: make(map[*func([]backend.Row)]bool)},
-		searches: searches{all: make(map[string]search)}}
+		searches: searches{all: make(map[string]search), rejected: make(map[string]map[backend.Ref]bool)}}
 	b.writer = &writer{queue: b.queue, files: files, announce: b.watchers.announce, stale: true, written: make(chan struct{})}
 	b.readerPool = &readerPool{queue: b.queue, files: files, locks: &b.writer.held, readers: make(chan *conn, readers)}
 	b.database = &database{queue: b.queue, files: files, writer: b.writer}

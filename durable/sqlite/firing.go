@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/hashedwheel/hwt/durable/backend"
@@ -134,7 +133,7 @@ func (b *sqliteBackend) adopt(ctx context.Context, worker int64, kinds []string,
 				slices.ContainsFunc(s.stopped, func(p backend.Pause) bool { return p.Has(r) }) {
 				return true
 			}
-			_, known := b.searches.rejected.Load(rejection{strings.Join(kinds, ""), r.Ref()})
+			known := b.searches.passesOver(kinds, r.Ref())
 			passed = passed || known
 			return known
 		})
@@ -145,12 +144,7 @@ func (b *sqliteBackend) adopt(ctx context.Context, worker int64, kinds []string,
 	}
 	more := len(found) == n || backend.Payloads(found) >= backend.BatchBytes
 	if passed && !more {
-		b.searches.rejected.Range(func(r, _ any) bool {
-			if r.(rejection).kinds == strings.Join(kinds, "") {
-				b.searches.rejected.Delete(r)
-			}
-			return true
-		})
+		b.searches.passOver(kinds)
 	}
 	if len(found) == 0 && !all {
 		if !passed {
@@ -166,10 +160,12 @@ func (b *sqliteBackend) adopt(ctx context.Context, worker int64, kinds []string,
 	if err != nil {
 		return nil, nil, err
 	}
-	if more { // the next searches pass over these rows, up to the search that finds no more
+	if more && len(rejected) > 0 { // up to the search that finds no more
+		var refs []backend.Ref
 		for i := range rejected {
-			b.searches.rejected.Store(rejection{strings.Join(kinds, ""), found[i].Ref()}, nil)
+			refs = append(refs, found[i].Ref())
 		}
+		b.searches.passOver(kinds, refs...)
 	}
 	return rows, errors.Join(s.damaged, firstOf(rejected, func(i int) backend.Ref { return found[i].Ref() })), nil
 }

@@ -14,14 +14,32 @@ import (
 // change, a second search would find the same. Each search reads the whole backlog before the last claimed row.
 type searches struct {
 	mu       sync.Mutex
-	all      map[string]search // Guarded by mu.
-	rejected sync.Map          // rejections of rows that have others behind them
+	all      map[string]search               // Guarded by mu.
+	rejected map[string]map[backend.Ref]bool // per list of kinds, rows that SQLite let no worker adopt, and that have others behind them. Guarded by mu.
 }
 
-// rejection is a row that SQLite let no worker of kinds adopt.
-type rejection struct {
-	kinds string
-	ref   backend.Ref
+// passesOver reports whether a search for kinds passes over a row, because SQLite has rejected its adoption.
+func (ss *searches) passesOver(kinds []string, ref backend.Ref) bool {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	return ss.rejected[strings.Join(kinds, "")][ref]
+}
+
+// passOver makes the next searches for kinds pass over rejected rows. They pass over no row if there is none.
+func (ss *searches) passOver(kinds []string, rejected ...backend.Ref) {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	list := strings.Join(kinds, "")
+	if len(rejected) == 0 {
+		delete(ss.rejected, list)
+		return
+	}
+	if ss.rejected[list] == nil {
+		ss.rejected[list] = make(map[backend.Ref]bool)
+	}
+	for _, ref := range rejected {
+		ss.rejected[list][ref] = true
+	}
 }
 
 // search is a search for claimed rows of the workers that were gone at a time.
