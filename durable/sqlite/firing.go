@@ -144,7 +144,7 @@ func (b *sqliteBackend) adopt(ctx context.Context, worker int64, kinds []string,
 	}
 	more := len(found) == n || backend.Payloads(found) >= backend.BatchBytes
 	if passed && !more {
-		b.searches.passOver(kinds)
+		b.searches.forget(kinds)
 	}
 	if len(found) == 0 && !all {
 		if !passed {
@@ -160,12 +160,8 @@ func (b *sqliteBackend) adopt(ctx context.Context, worker int64, kinds []string,
 	if err != nil {
 		return nil, nil, err
 	}
-	if more && len(rejected) > 0 { // up to the search that finds no more
-		var refs []backend.Ref
-		for i := range rejected {
-			refs = append(refs, found[i].Ref())
-		}
-		b.searches.passOver(kinds, refs...)
+	if more { // up to the search that finds no more
+		b.searches.passOver(kinds, found, rejected)
 	}
 	return rows, errors.Join(s.damaged, firstOf(rejected, func(i int) backend.Ref { return found[i].Ref() })), nil
 }

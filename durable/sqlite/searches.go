@@ -25,21 +25,24 @@ func (ss *searches) passesOver(kinds []string, ref backend.Ref) bool {
 	return ss.rejected[strings.Join(kinds, "")][ref]
 }
 
-// passOver makes the next searches for kinds pass over rejected rows. They pass over no row if there is none.
-func (ss *searches) passOver(kinds []string, rejected ...backend.Ref) {
+// passOver makes the next searches for kinds pass over the rejected ones of the found rows, until forget.
+func (ss *searches) passOver(kinds []string, found []backend.Row, rejected map[int]error) {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
 	list := strings.Join(kinds, "")
-	if len(rejected) == 0 {
-		delete(ss.rejected, list)
-		return
-	}
 	if ss.rejected[list] == nil {
 		ss.rejected[list] = make(map[backend.Ref]bool)
 	}
-	for _, ref := range rejected {
-		ss.rejected[list][ref] = true
+	for i := range rejected {
+		ss.rejected[list][found[i].Ref()] = true
 	}
+}
+
+// forget makes the next searches for kinds pass over no row.
+func (ss *searches) forget(kinds []string) {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	delete(ss.rejected, strings.Join(kinds, ""))
 }
 
 // search is a search for claimed rows of the workers that were gone at a time.
